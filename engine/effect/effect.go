@@ -1,0 +1,129 @@
+package effect
+
+// This file owns the list of kinds and the one table that says which fields a
+// kind carries. Kind numbers are on disk: they are appended, never reused.
+
+// Kind numbers a kind of change.
+type Kind uint8
+
+const (
+	// KeyDelete removes Key, whatever its type. Number is the Cause.
+	KeyDelete Kind = 1
+	// DeadlineSet gives Key the deadline DeadlineMs; 0 removes it.
+	DeadlineSet Kind = 2
+	// StringSet makes Key the string Value with DeadlineMs, replacing any type.
+	StringSet Kind = 3
+	// StringSplice writes Value at byte offset Number of the string Key, which
+	// it creates or extends with zero bytes as needed; the deadline stays.
+	StringSplice Kind = 4
+	// HashSet sets Field of the hash Key to Value, creating the hash.
+	HashSet Kind = 5
+	// HashDelete removes Field of the hash Key. Whoever removes the last field
+	// emits KeyDelete after it.
+	HashDelete Kind = 6
+	// KeyRename moves Key to the key Field of database Number, with its
+	// deadline. The target does not exist (KeyDelete precedes if it did).
+	KeyRename Kind = 7
+	// KeyCopy copies Key to the key Field of database Number, with its
+	// deadline. The target does not exist.
+	KeyCopy Kind = 8
+	// DBFlush removes every key of database DB. History, events and command
+	// ids of its records stay.
+	DBFlush Kind = 9
+	// DBSwap exchanges databases DB and Number, owners included.
+	DBSwap Kind = 10
+
+	// RecordPut makes Value (an encoded record) version Number of the memory
+	// record Key. OwnerLen bytes of Key name its owner. DeadlineMs is its
+	// deadline, Count how many versions of history are kept, Event the encoded
+	// audit event (empty: none).
+	RecordPut Kind = 32
+	// RecordForget removes the record Key; Number is the version that stood.
+	RecordForget Kind = 33
+	// RecordDeadline changes the deadline of the record Key to DeadlineMs.
+	RecordDeadline Kind = 34
+	// EventAppend adds Event to the chain of the owner Key; nothing else
+	// changes. An empty Key is the server's own chain, always in database 0.
+	EventAppend Kind = 35
+	// CommandDone remembers that the owner Key has done the command whose id
+	// has the digest Field; Value is its payload's digest and the status to
+	// repeat, Number the version it made.
+	CommandDone Kind = 36
+)
+
+// A Cause says why a KeyDelete happened.
+type Cause int64
+
+const (
+	Deleted     Cause = 0
+	Expired     Cause = 1
+	Evicted     Cause = 2
+	Overwritten Cause = 3
+)
+
+// Effect is one change. Which fields mean something depends on Kind; the
+// others are zero. The byte slices belong to whoever made the effect and are
+// valid only during the call that passes it.
+type Effect struct {
+	Kind       Kind
+	DB         uint32
+	Key        []byte
+	Field      []byte
+	Value      []byte
+	Event      []byte
+	Number     int64
+	DeadlineMs int64
+	Count      int64
+	OwnerLen   int
+}
+
+// Owner is the owner part of a record's key.
+func (e *Effect) Owner() []byte { return e.Key[:e.OwnerLen] }
+
+// fieldSet names the fields that a kind carries, in the order of encoding.
+type fieldSet uint8
+
+const (
+	hasField fieldSet = 1 << iota
+	hasValue
+	hasEvent
+	hasNumber
+	hasDeadline
+	hasCount
+	hasOwner
+)
+
+// fieldsOf is the shape of each kind; absent kinds are unknown.
+func fieldsOf(k Kind) (fieldSet, bool) {
+	switch k {
+	case KeyDelete:
+		return hasNumber, true
+	case DeadlineSet:
+		return hasDeadline, true
+	case StringSet:
+		return hasValue | hasDeadline, true
+	case StringSplice:
+		return hasValue | hasNumber, true
+	case HashSet:
+		return hasField | hasValue, true
+	case HashDelete:
+		return hasField, true
+	case KeyRename, KeyCopy:
+		return hasField | hasNumber, true
+	case DBFlush:
+		return 0, true
+	case DBSwap:
+		return hasNumber, true
+	case RecordPut:
+		return hasValue | hasEvent | hasNumber | hasDeadline | hasCount | hasOwner, true
+	case RecordForget:
+		return hasEvent | hasNumber | hasOwner, true
+	case RecordDeadline:
+		return hasEvent | hasDeadline | hasOwner, true
+	case EventAppend:
+		return hasEvent, true
+	case CommandDone:
+		return hasField | hasValue | hasNumber, true
+	}
+	return 0, false
+}
