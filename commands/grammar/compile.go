@@ -1,0 +1,212 @@
+package grammar
+
+// This file owns the making of a Grammar from nodes: what can be known before the
+// first line is parsed is computed here, and what makes no sense panics here, at
+// start. It must not look at an argument.
+
+// Grammar is the compiled grammar of one command. Its methods may be called from
+// many goroutines.
+type Grammar[P any] struct {
+	Shape
+	core *core[*P]
+}
+
+// core is a compiled sequence over the pointer type.
+type core[T any] struct {
+	nodes    []*node[T]
+	defaults T // points to params as they are before a parse
+	reset    func(T)
+	leftover *shape // the Options whose errors unknown arguments get, or nil
+	exact    bool   // takes a fixed number of arguments
+}
+
+// entry is one leading word of an Options or OneOf.
+type entry[T any] struct {
+	word  string
+	node  *node[T]
+	owner *node[T] // Options: the OneOf whose alternative this is, or nil
+	place int      // OneOf: position of the alternative, from 1
+}
+
+// oneOfMax bounds the OneOfs of one grammar, so that the parser's memory of what
+// was chosen is a small array. No Redis command has more than seven.
+const oneOfMax = 16
+
+// Compile makes the grammar of a command from its nodes. It panics when they
+// contradict each other: the program's tables are wrong, not its input.
+func Compile[P any](nodes ...Node[P]) *Grammar[P] {
+	c := newCore(unwrap(nodes), new(P))
+	g := &Grammar[P]{core: c, Shape: Shape{nodes: c.shapes()}}
+	g.Shape.derive()
+	return g
+}
+
+// WithArity replaces the derived arity, counted as Redis counts it with the
+// command's name: n exactly, or at least -n. The reason is for the reader.
+func (g *Grammar[P]) WithArity(n int, reason string) *Grammar[P] {
+	if reason == "" {
+		panic("grammar: WithArity without a reason")
+	}
+	g.arity = n
+	return g
+}
+
+// WithKeySpecs replaces the derived key specs, counted with the command's name.
+func (g *Grammar[P]) WithKeySpecs(reason string, specs ...KeySpec) *Grammar[P] {
+	if reason == "" {
+		panic("grammar: WithKeySpecs without a reason")
+	}
+	g.specs = specs
+	g.Shape.deriveOnlyKey()
+	return g
+}
+
+// WithKeys replaces the search for keys where no spec can tell (MIGRATE). The
+// function gets the arguments without the command's name and appends positions.
+func (g *Grammar[P]) WithKeys(reason string, find func(dst []KeyRef, argv [][]byte) ([]KeyRef, bool)) *Grammar[P] {
+	if reason == "" {
+		panic("grammar: WithKeys without a reason")
+	}
+	g.find = find
+	g.only = -1
+	return g
+}
+
+func newCore[P any](nodes []*node[*P], defaults *P) *core[*P] {
+	c := &core[*P]{nodes: nodes, defaults: defaults}
+	c.reset = func(p *P) { *p = *defaults }
+	compiler := compiler[*P]{core: c}
+	compiler.sequence(nodes)
+	if last := len(nodes) - 1; last >= 0 && nodes[last].kind == kindOptions {
+		c.leftover = nodes[last].shape
+	}
+	least, most := widthOf(c.shapes())
+	c.exact = least == most
+	return c
+}
+
+func (c *core[T]) shapes() []*shape { return shapesOf(c.nodes) }
+
+func shapesOf[T any](nodes []*node[T]) []*shape {
+	shapes := make([]*shape, len(nodes))
+	for i := range nodes {
+		shapes[i] = nodes[i].shape
+	}
+	return shapes
+}
+
+type compiler[T any] struct {
+	core   *core[T]
+	oneOfs int
+}
+
+// sequence compiles nodes that stand behind each other.
+func (c *compiler[T]) sequence(nodes []*node[T]) {
+	for i, n := range nodes {
+		c.node(n)
+		following := shapesOf(nodes[i+1:])
+		switch n.kind {
+		case kindTail, kindEach:
+			least, most := widthOf(following)
+			if least != most {
+				n.mustNot("be followed by arguments of variable number")
+			}
+			n.reserve = least
+		case kindLate:
+			if len(following) > 0 {
+				n.mustNot("be followed by anything")
+			}
+		}
+	}
+}
+
+func (c *compiler[T]) node(n *node[T]) {
+	n.verify()
+	if n.preset != nil {
+		n.preset(c.core.defaults)
+	}
+	if n.keep != nil {
+		c.core.reset = n.keep(c.core.reset)
+	}
+	if len(n.kids) > 0 {
+		n.shape.kids = shapesOf(n.kids)
+	}
+	switch n.kind {
+	case kindOneOf:
+		c.oneOf(n)
+	case kindOptions:
+		c.options(n)
+	case kindBlock, kindLate, kindCustom:
+		c.sequence(n.kids)
+	case kindEach:
+		n.shape.kids = n.element
+		n.leadWords, n.leadsOpen = n.leadsOfElement()
+	}
+}
+
+func (c *compiler[T]) oneOf(n *node[T]) {
+	c.oneOfs++
+	if c.oneOfs > oneOfMax {
+		n.mustNot("be one of so many alternatives in one grammar")
+	}
+	n.ordinal = c.oneOfs
+	n.openKid = 0
+	for i, kid := range n.kids {
+		c.sequence(n.kids[i : i+1])
+		words, open := kid.leads()
+		for _, word := range words {
+			n.entries = append(n.entries, entry[T]{word: word, node: kid, place: i + 1})
+		}
+		if open {
+			if n.openKid != 0 {
+				n.mustNot("have two alternatives without a leading word")
+			}
+			n.openKid = i + 1
+		}
+	}
+}
+
+func (c *compiler[T]) options(n *node[T]) {
+	for i, kid := range n.kids {
+		c.sequence(n.kids[i : i+1])
+		words, open := kid.leads()
+		if open {
+			kid.mustNot("be an option without a leading word")
+		}
+		if kid.kind == kindOneOf && kid.token == "" {
+			for _, e := range kid.entries {
+				e.owner = kid
+				n.entries = append(n.entries, e)
+			}
+			continue
+		}
+		for _, word := range words {
+			n.entries = append(n.entries, entry[T]{word: word, node: kid})
+		}
+	}
+}
+
+// verify panics for a node that could not work.
+func (n *node[T]) verify() {
+	switch n.kind {
+	case kindValue:
+		if len(n.samples) == 0 {
+			n.mustNot("lack samples")
+		}
+	case kindCustom:
+		if len(n.kids) == 0 {
+			n.mustNot("lack documented nodes")
+		}
+	case kindList, kindFloats:
+		if n.token == "" {
+			n.mustNot("lack a leading word")
+		}
+	}
+	if n.deferred && n.kind != kindInt && n.kind != kindFloat && n.kind != kindValue && n.kind != kindCheck {
+		n.mustNot("be deferred")
+	}
+}
+
+func (n *node[T]) mustNot(text string) {
+	panic("grammar: node " + n.name + " must not " + text)
+}

@@ -1,0 +1,153 @@
+package grammar
+
+// This file owns the decorations of a node: everything that is said of it after
+// its construction. It must not know how a line is parsed (parse.go).
+
+import "math"
+
+// After puts a word in front of the node: EX seconds.
+func (n Node[P]) After(word string) Node[P] {
+	n.n.token = word
+	return n
+}
+
+// Range bounds an Int, or the count of a counted list, both ends included.
+func (n Node[P]) Range(first, last int64) Node[P] {
+	n.n.min, n.n.max = first, last
+	return n
+}
+
+// NonNegative is Range(0, MaxInt64) with the error NotPositive.
+func (n Node[P]) NonNegative() Node[P] {
+	n.n.min, n.n.max, n.n.rangeKind = 0, math.MaxInt64, NotPositive
+	return n
+}
+
+// Default is the value of an Int that is not given; 0 unless said.
+func (n Node[P]) Default(value int64) Node[P] {
+	field := n.n.toInt
+	n.n.preset = func(p *P) { *field(p) = value }
+	return n
+}
+
+// DefaultFloat is the value of a Float that is not given; 0 unless said.
+func (n Node[P]) DefaultFloat(value float64) Node[P] {
+	field := n.n.toFloat
+	n.n.preset = func(p *P) { *field(p) = value }
+	return n
+}
+
+// Present also sets a bool when the node is given.
+func (n Node[P]) Present(field func(*P) *bool) Node[P] {
+	n.n.present = field
+	return n
+}
+
+// Defer converts the argument only once the whole line is known to be free of
+// syntax errors. It is for Int, Float, Value and Check.
+func (n Node[P]) Defer() Node[P] {
+	n.n.deferred = true
+	return n
+}
+
+// Together lets the alternatives of a OneOf stand side by side: documented as
+// alternatives, parsed as independent words, judged by a Check or the handler.
+func (n Node[P]) Together() Node[P] {
+	n.n.together = true
+	return n
+}
+
+// Required makes a OneOf in Options mandatory; without it the error is Missing.
+func (n Node[P]) Required() Node[P] {
+	n.n.required = true
+	return n
+}
+
+// Fail answers the kind with a text of the node's own; see Error.Text.
+func (n Node[P]) Fail(when Kind, text string) Node[P] {
+	n.n.failures = append(n.n.failures, failure{when: when, as: when, text: text})
+	return n
+}
+
+// FailAs answers the first kind with the second: SCAN's COUNT 0 is a syntax error.
+func (n Node[P]) FailAs(when, as Kind) Node[P] {
+	n.n.failures = append(n.n.failures, failure{when: when, as: as})
+	return n
+}
+
+// Sample gives valid arguments for Generate; Value needs it, the others may.
+// A sample stands for the argument alone, without a leading word.
+func (n Node[P]) Sample(arguments ...string) Node[P] {
+	n.n.samples = arguments
+	return n
+}
+
+// Named replaces the documented name.
+func (n Node[P]) Named(name string) Node[P] {
+	n.n.name = name
+	return n
+}
+
+// Typed replaces the documented type.
+func (n Node[P]) Typed(t ArgType) Node[P] {
+	n.n.argType = t
+	return n
+}
+
+// Since documents the version that brought the argument.
+func (n Node[P]) Since(version string) Node[P] {
+	n.n.since = version
+	return n
+}
+
+// DeprecatedSince documents the version that deprecated the argument.
+func (n Node[P]) DeprecatedSince(version string) Node[P] {
+	n.n.deprecatedSince = version
+	return n
+}
+
+// Display documents a name for people where it differs from the name.
+func (n Node[P]) Display(text string) Node[P] {
+	n.n.displayText = text
+	return n
+}
+
+// Summary documents the argument in a sentence.
+func (n Node[P]) Summary(text string) Node[P] {
+	n.n.summary = text
+	return n
+}
+
+// Notes documents the key spec of a key.
+func (n Node[P]) Notes(text string) Node[P] {
+	n.n.key.notes = text
+	return n
+}
+
+// SameSpec puts a key into the key spec of the key before it, instead of one of
+// its own (LCS key1 key2).
+func (n Node[P]) SameSpec() Node[P] {
+	n.n.key.same = true
+	return n
+}
+
+// Searched documents a key's spec as unknown to clients: the word in front may
+// stand anywhere (SORT … STORE). The key itself is still found.
+func (n Node[P]) Searched() Node[P] {
+	n.n.key.unknown = true
+	return n
+}
+
+// StartFrom replaces where the search for a key's word starts: a position counted
+// with the command's name, or from the end when negative (MIGRATE … KEYS: -2).
+func (n Node[P]) StartFrom(position int) Node[P] {
+	n.n.key.startFrom = position
+	return n
+}
+
+// KeySource says that the argument, a pattern, leads to keys that only the data
+// knows; it gets an unknown key spec and is no key itself (SORT … BY).
+func (n Node[P]) KeySource(flags KeyFlags, notes string) Node[P] {
+	n.n.key = &keyFacts{flags: flags, notes: notes, unknown: true, source: true}
+	return n
+}

@@ -1,0 +1,417 @@
+package grammar
+
+// This file owns parsing: one pass over the arguments, writing through the
+// accessors. It must not allocate but for errors and slices that grow, and must
+// not know what the fields mean.
+
+// Parse fills p from the arguments of one call, argv without the command's name.
+// Every field of p that is not given gets its default. It returns nil or an
+// *Error; p is then unspecified, but for a Late error, which is kept in p while
+// Parse returns nil.
+func (g *Grammar[P]) Parse(argv [][]byte, p *P) *Error {
+	g.core.reset(p)
+	s := parser[*P]{argv: argv, p: p}
+	return s.line(g.core)
+}
+
+// parser is the state of one parse; it lives on the stack.
+type parser[T any] struct {
+	argv    [][]byte
+	i       int
+	p       T
+	nested  int      // > 0 inside of something that a word or a choice led into
+	late    *node[T] // the Late that errors are kept for, once it is reached
+	chosen  [oneOfMax + 1]uint8
+	waiting [waitingMax]pending[T]
+	waits   int
+}
+
+// pending is a conversion that waits for the end of the line.
+type pending[T any] struct {
+	node *node[T]
+	at   int
+}
+
+// waitingMax bounds the deferred conversions of one line.
+const waitingMax = 8
+
+func (s *parser[T]) line(c *core[T]) *Error {
+	err := s.sequence(c.nodes)
+	if err == nil && s.i < len(s.argv) {
+		err = s.unused(c)
+	}
+	if err == nil {
+		err = s.convertPending()
+	}
+	if err != nil && s.late != nil {
+		*s.late.toError(s.p) = err
+		return nil
+	}
+	return err
+}
+
+// parseFrom parses one element of an Each from position i and returns where it ends.
+func (c *core[T]) parseFrom(argv [][]byte, i int, p T) (int, *Error) {
+	s := parser[T]{argv: argv, i: i, p: p, nested: 1}
+	err := s.sequence(c.nodes)
+	if err == nil {
+		err = s.convertPending()
+	}
+	return s.i, err
+}
+
+// unused is the error for arguments that no node took.
+func (s *parser[T]) unused(c *core[T]) *Error {
+	if c.leftover != nil {
+		return c.leftover.fail(Syntax, s.i)
+	}
+	if c.exact {
+		return &Error{Kind: Arity, Index: s.i}
+	}
+	return &Error{Kind: Syntax, Index: s.i}
+}
+
+func (s *parser[T]) convertPending() *Error {
+	for i := 0; i < s.waits; i++ {
+		n, at := s.waiting[i].node, s.waiting[i].at
+		if err := s.convert(n, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *parser[T]) sequence(nodes []*node[T]) *Error {
+	for _, n := range nodes {
+		if n.optional && n.kind != kindOptions && !s.begins(n) {
+			continue
+		}
+		if err := s.node(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begins reports whether an optional node is given here.
+func (s *parser[T]) begins(n *node[T]) bool {
+	if n.kind == kindTail || n.kind == kindEach || n.token == "" && n.kind != kindOneOf && n.kind != kindBlock {
+		if len(s.argv)-s.i <= n.reserve {
+			return false
+		}
+	}
+	if s.i >= len(s.argv) {
+		return false
+	}
+	if n.token != "" {
+		return matches(s.argv[s.i], n.token)
+	}
+	switch n.kind {
+	case kindOneOf:
+		return n.openKid != 0 || n.find(s.argv[s.i]) != nil
+	case kindBlock:
+		for _, kid := range n.kids {
+			if s.begins(kid) {
+				return true
+			}
+			if !kid.optional {
+				return false
+			}
+		}
+		return false
+	case kindEach:
+		return s.beginsElement(n.shape)
+	}
+	return true
+}
+
+// beginsElement reports whether the argument here can begin an element of an Each.
+func (s *parser[T]) beginsElement(n *shape) bool {
+	if n.leadsOpen {
+		return true
+	}
+	for _, word := range n.leadWords {
+		if matches(s.argv[s.i], word) {
+			return true
+		}
+	}
+	return false
+}
+
+// find returns the entry whose word the argument is.
+func (n *node[T]) find(arg []byte) *entry[T] {
+	for i := range n.entries {
+		if matches(arg, n.entries[i].word) {
+			return &n.entries[i]
+		}
+	}
+	return nil
+}
+
+func (s *parser[T]) node(n *node[T]) *Error {
+	if n.token != "" {
+		if s.i >= len(s.argv) {
+			return s.missing(n)
+		}
+		if !matches(s.argv[s.i], n.token) {
+			return n.fail(Syntax, s.i)
+		}
+		s.i++
+		s.nested++
+		err := s.body(n)
+		s.nested--
+		return err
+	}
+	return s.body(n)
+}
+
+func (s *parser[T]) body(n *node[T]) *Error {
+	if n.present != nil {
+		*n.present(s.p) = true
+	}
+	switch n.kind {
+	case kindToken:
+		if n.toFlag != nil {
+			*n.toFlag(s.p) = true
+		}
+		return nil
+	case kindTail:
+		return s.tail(n)
+	case kindCounted:
+		return s.counted(n)
+	case kindFloats:
+		return s.floats(n)
+	case kindOneOf:
+		return s.oneOf(n)
+	case kindBlock:
+		return s.sequence(n.kids)
+	case kindOptions:
+		return s.options(n)
+	case kindEach:
+		return s.each(n)
+	case kindLate:
+		s.late = n
+		return s.sequence(n.kids)
+	case kindCheck:
+		if n.deferred {
+			s.wait(n)
+			return nil
+		}
+		return s.convert(n, s.i)
+	case kindCustom:
+		used, err := n.custom(s.p, s.argv[s.i:])
+		if err != nil {
+			if err.Index >= 0 {
+				err.Index += s.i
+			}
+			return n.adopt(err, s.i)
+		}
+		s.i += used
+		return nil
+	}
+	return s.single(n)
+}
+
+// single takes one argument and converts it, now or when the line is read.
+func (s *parser[T]) single(n *node[T]) *Error {
+	if s.i >= len(s.argv) {
+		return s.missing(n)
+	}
+	if n.deferred {
+		s.wait(n)
+		s.i++
+		return nil
+	}
+	s.i++
+	return s.convert(n, s.i-1)
+}
+
+// wait remembers a conversion; a clause that is given again replaces the earlier.
+func (s *parser[T]) wait(n *node[T]) {
+	for i := 0; i < s.waits; i++ {
+		if s.waiting[i].node == n {
+			s.waiting[i].at = s.i
+			return
+		}
+	}
+	s.waiting[s.waits] = pending[T]{node: n, at: s.i}
+	s.waits++
+}
+
+// convert reads the argument at a position into the node's field.
+func (s *parser[T]) convert(n *node[T], at int) *Error {
+	switch n.kind {
+	case kindBytes:
+		*n.toBytes(s.p) = s.argv[at]
+	case kindList:
+		list := n.toList(s.p)
+		*list = append(*list, s.argv[at])
+	case kindInt:
+		value, err := n.integer(s.argv[at], at)
+		if err != nil {
+			return err
+		}
+		*n.toInt(s.p) = value
+	case kindFloat:
+		value, ok := ParseFloat(s.argv[at])
+		if !ok {
+			return n.fail(NotFloat, at)
+		}
+		*n.toFloat(s.p) = value
+	case kindValue:
+		if err := n.value(s.p, s.argv[at]); err != nil {
+			return n.adopt(err, at)
+		}
+	case kindCheck:
+		if err := n.check(s.p); err != nil {
+			return n.adopt(err, at)
+		}
+	}
+	return nil
+}
+
+// integer reads an Int or a count and tests its range.
+func (s *shape) integer(arg []byte, at int) (int64, *Error) {
+	value, ok := ParseInt(arg)
+	if !ok {
+		return 0, s.fail(NotInteger, at)
+	}
+	if value < s.min || value > s.max {
+		return 0, s.fail(s.rangeKind, at)
+	}
+	return value, nil
+}
+
+// tail takes all arguments but those reserved for what follows, in whole groups.
+func (s *parser[T]) tail(n *node[T]) *Error {
+	size := len(s.argv) - s.i - n.reserve
+	if size < n.group || size%n.group != 0 {
+		if size < n.group && s.nested > 0 {
+			return n.fail(Syntax, len(s.argv))
+		}
+		return n.fail(Arity, len(s.argv))
+	}
+	*n.toList(s.p) = s.argv[s.i : s.i+size : s.i+size]
+	s.i += size
+	return nil
+}
+
+func (s *parser[T]) counted(n *node[T]) *Error {
+	if s.i >= len(s.argv) {
+		return s.missing(n)
+	}
+	size, err := n.integer(s.argv[s.i], s.i)
+	if err != nil {
+		return err
+	}
+	if size < 0 || size > int64(len(s.argv)-s.i-1) {
+		return n.fail(Missing, s.i)
+	}
+	s.i++
+	end := s.i + int(size)
+	*n.toList(s.p) = s.argv[s.i:end:end]
+	s.i = end
+	return nil
+}
+
+func (s *parser[T]) floats(n *node[T]) *Error {
+	size := n.count(s.p)
+	if size < 0 || size > int64(len(s.argv)-s.i) {
+		return n.fail(Missing, s.i)
+	}
+	list := n.toReals(s.p)
+	// A clause that is given again replaces the earlier.
+	*list = (*list)[:0]
+	for ; size > 0; size-- {
+		value, ok := ParseFloat(s.argv[s.i])
+		if !ok {
+			return n.fail(NotFloat, s.i)
+		}
+		*list = append(*list, value)
+		s.i++
+	}
+	return nil
+}
+
+func (s *parser[T]) oneOf(n *node[T]) *Error {
+	if s.i >= len(s.argv) {
+		return s.missing(n)
+	}
+	place := n.openKid
+	if e := n.find(s.argv[s.i]); e != nil {
+		place = e.place
+	}
+	if place == 0 {
+		return n.fail(Syntax, s.i)
+	}
+	return s.alternative(n, place)
+}
+
+// alternative parses the alternative of a OneOf at a place, from 1, unless
+// another one was given before.
+func (s *parser[T]) alternative(n *node[T], place int) *Error {
+	if before := s.chosen[n.ordinal]; before != 0 && int(before) != place && !n.together {
+		return n.fail(Conflict, s.i)
+	}
+	s.chosen[n.ordinal] = uint8(place)
+	if n.choose != nil {
+		n.choose(s.p, place)
+	}
+	s.nested++
+	err := s.node(n.kids[place-1])
+	s.nested--
+	return err
+}
+
+func (s *parser[T]) options(n *node[T]) *Error {
+	s.nested++
+	for s.i < len(s.argv) {
+		e := n.find(s.argv[s.i])
+		if e == nil {
+			break
+		}
+		var err *Error
+		if e.owner != nil {
+			err = s.alternative(e.owner, e.place)
+		} else {
+			err = s.node(e.node)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.nested--
+	for _, kid := range n.kids {
+		if kid.required && s.chosen[kid.ordinal] == 0 && s.i >= len(s.argv) {
+			return kid.fail(Missing, s.i)
+		}
+	}
+	return nil
+}
+
+func (s *parser[T]) each(n *node[T]) *Error {
+	end := len(s.argv) - n.reserve
+	if s.i >= end {
+		return s.missing(n)
+	}
+	for s.i < end && s.beginsElement(n.shape) {
+		next, err := n.each(s.p, s.argv[:end], s.i)
+		if err != nil {
+			return err
+		}
+		if next == s.i {
+			break
+		}
+		s.i = next
+	}
+	return nil
+}
+
+// missing is the error for an argument that is not there: too few arguments when
+// it stands alone, a syntax error when a word or another argument called for it.
+func (s *parser[T]) missing(n *node[T]) *Error {
+	if s.nested > 0 {
+		return n.fail(Syntax, len(s.argv))
+	}
+	return n.fail(Arity, len(s.argv))
+}
