@@ -60,7 +60,7 @@ func ParseFloat(arg []byte) (float64, bool) {
 	value, err := strconv.ParseFloat(string(arg), 64)
 	if err != nil {
 		// strtod reads hex numbers without an exponent, strconv does not.
-		if !isHex(arg) || bytes.IndexAny(arg, "pP") >= 0 {
+		if !isHex(arg) || bytes.ContainsAny(arg, "pP") {
 			return 0, false
 		}
 		value, err = strconv.ParseFloat(string(arg)+"p0", 64)
