@@ -1,0 +1,97 @@
+package memory
+
+// This file owns the hash chain over an owner's events. It knows neither where
+// links are stored nor who anchors the head.
+//
+// Each stored event is its link followed by its binary form. A link is the
+// SHA-256 of the link before it, the event's sequence, what the event says
+// before its body, and the body's SHA-256. Storing an event's own link, not the
+// one before it, names the damaged event itself, the last one included.
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"iter"
+)
+
+// Link is the digest that ends a chain with one event. The zero Link begins
+// every chain.
+type Link [sha256.Size]byte
+
+// linkDomain keeps links apart from any other SHA-256 of the same bytes.
+const linkDomain = "reminis event 1\x00"
+
+// NextLink gives the link of an encoded event that follows prev. It fails only
+// on bytes that are no event.
+func NextLink(prev Link, seq uint64, encoded []byte) (Link, error) {
+	var e Event
+	if _, err := decodeEventHead(encoded, &e); err != nil {
+		return Link{}, err
+	}
+	return nextLink(prev, seq, &e), nil
+}
+
+func nextLink(prev Link, seq uint64, e *Event) Link {
+	var buf [160]byte
+	head := append(buf[:0], linkDomain...)
+	head = append(head, prev[:]...)
+	head = binary.BigEndian.AppendUint64(head, seq)
+	head = append(head, codecVersion, byte(e.Op))
+	head = binary.AppendVarint(head, e.TimeMs)
+	head = binary.AppendUvarint(head, e.Version)
+	head = binary.AppendUvarint(head, e.OldVersion)
+	head = append(head, e.digest[:]...)
+	return sha256.Sum256(head)
+}
+
+// AppendLinked appends the stored form of an event: its link, then its bytes.
+func AppendLinked(dst []byte, link Link, encoded []byte) []byte {
+	return append(append(dst, link[:]...), encoded...)
+}
+
+// SplitLinked takes a stored event apart; the bytes alias it.
+func SplitLinked(stored []byte) (link Link, encoded []byte, err error) {
+	if len(stored) < len(link) {
+		return link, nil, &CorruptError{What: "event", Offset: len(stored)}
+	}
+	copy(link[:], stored)
+	return link, stored[len(link):], nil
+}
+
+// ChainState is what Verify found.
+type ChainState struct {
+	Length   uint64 // events whose links hold
+	Head     Link   // of the last of them
+	LastSeq  uint64
+	FirstBad uint64 // sequence of the first event that does not hold; 0: none
+	Erased   uint64 // events without body among Length
+}
+
+// OK says that every event held.
+func (c ChainState) OK() bool { return c.FirstBad == 0 }
+
+// Verify walks stored events in order, beginning after the given state (the
+// zero state: from the first event), and stops at the first whose link does not
+// follow from what stands before it. A missing, added or exchanged event shows
+// at the first place where the chain differs; events missing at the end show
+// only against a head kept elsewhere, which is the caller's comparison.
+func Verify(from ChainState, events iter.Seq2[uint64, []byte]) ChainState {
+	state := from
+	for seq, stored := range events {
+		link, encoded, err := SplitLinked(stored)
+		if err == nil {
+			var e Event
+			if err = DecodeEvent(encoded, &e); err == nil && seq >= state.LastSeq && nextLink(state.Head, seq, &e) == link {
+				state.Length++
+				state.Head, state.LastSeq = link, seq
+				if e.Erased {
+					state.Erased++
+				}
+				continue
+			}
+		}
+		state.FirstBad = seq
+		return state
+	}
+	return state
+}

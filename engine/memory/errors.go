@@ -1,0 +1,161 @@
+package memory
+
+// This file owns the words of every error that a caller of MEM.* can provoke
+// through this package. It knows no command; whoever answers writes Code and
+// Text on the wire as they stand.
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Error is an error of the user: what was sent cannot be done. Code is stable
+// and upper-case; Text is for people.
+type Error struct {
+	Code string
+	Text string
+}
+
+// Error gives the line that goes on the wire behind the `-`.
+func (e *Error) Error() string { return e.Code + " " + e.Text }
+
+func userError(format string, args ...any) error {
+	return &Error{Code: "ERR", Text: fmt.Sprintf(format, args...)}
+}
+
+// Errors about the data itself, not about what was asked: they mean that bytes
+// that this server wrote came back different, or that a newer server wrote
+// them. They are never shown as the fault of the caller.
+
+// CorruptError is returned when an encoded record or event cannot be decoded.
+type CorruptError struct {
+	What   string // "record" or "event"
+	Offset int    // of the first byte that makes no sense
+}
+
+func (e *CorruptError) Error() string {
+	return "memory: corrupt " + e.What + " at byte " + strconv.Itoa(e.Offset)
+}
+
+// NewerError is returned when a record or an event has a form that only a newer
+// version of this program understands.
+type NewerError struct {
+	What  string // "record" or "event"
+	Codec byte   // its codec version, or
+	Field uint64 // the field that must be understood and is not
+}
+
+func (e *NewerError) Error() string {
+	if e.Field != 0 {
+		return fmt.Sprintf("memory: %s has field %d of a newer version of this program", e.What, e.Field)
+	}
+	return fmt.Sprintf("memory: %s has codec version %d, this program knows %d", e.What, e.Codec, codecVersion)
+}
+
+// The errors of values and patches.
+
+func errNotJSON(what string, offset int) error {
+	return userError("%s is not valid JSON at offset %d", what, offset)
+}
+
+func errNotUTF8(what string, offset int) error {
+	return userError("%s is not valid UTF-8 at offset %d", what, offset)
+}
+
+func errTooDeep(what string, offset int, limit Limit) error {
+	return userError("%s is nested too deep at offset %d, limit %s is %d", what, offset, limit.Name, limit.Default)
+}
+
+func errTooLarge(what string, size int, limit Limit) error {
+	return userError("%s has %d %s, limit %s is %d", what, size, limit.Unit, limit.Name, limit.Default)
+}
+
+func errWork(what string, limit Limit) error {
+	return userError("%s takes too much work on this value, limit %s is %d", what, limit.Name, limit.Default)
+}
+
+func errOperation(index int, format string, args ...any) error {
+	return userError("patch operation %d: %s", index, fmt.Sprintf(format, args...))
+}
+
+// The errors of keys, owners and scopes.
+
+func errSegmentCount(what string, count int, limit Limit) error {
+	if count < minSegments {
+		return userError("%s has %d segments, at least %d are needed, as in product:user:session:name", what, count, minSegments)
+	}
+	return errTooLarge(what, count, limit)
+}
+
+func errOwnerSegments(count, want int) error {
+	return userError("owner has %d segments, mem-owner-segments is %d", count, want)
+}
+
+func errEmptySegment(what string, index int) error {
+	return userError("%s has an empty segment at position %d", what, index)
+}
+
+func errBrace(what string) error {
+	return userError("%s has a brace inside a segment; percent-encode it as %%7B or %%7D", what)
+}
+
+func errGlobInOwner(what string) error {
+	return userError("%s has one of * ? [ \\ inside its owner; percent-encode it", what)
+}
+
+func errControl(what string, offset int) error {
+	return userError("%s has a control character at offset %d", what, offset)
+}
+
+func errOwnerTagged(what string) error {
+	return userError("%s has its owner in braces, but this store was created with mem-owner-tag no", what)
+}
+
+func errOwnerUntagged(what string) error {
+	return userError("%s needs its owner in braces, as in {product:user}:session:name: this store was created with mem-owner-tag yes", what)
+}
+
+func errEmptyScope() error { return userError("scope is empty; * reads everything") }
+
+// The errors of option values.
+
+func errTime(text []byte) error {
+	return userError("time '%s' is neither integer Unix milliseconds nor RFC 3339", quoteForError(text))
+}
+
+func errTimeRange(text []byte) error {
+	return userError("time '%s' is out of range, years 1 to 9999 are possible", quoteForError(text))
+}
+
+func errZone(text []byte) error {
+	return userError("time zone '%s' is not known", quoteForError(text))
+}
+
+func errSeq(text []byte) error {
+	return userError("sequence '%s' is not an unsigned integer", quoteForError(text))
+}
+
+func errConfidence(text []byte) error {
+	return userError("confidence '%s' is not a number from 0 to 1", quoteForError(text))
+}
+
+func errKind(text []byte) error {
+	return userError("kind '%s' is not one of working, session, profile, semantic", quoteForError(text))
+}
+
+func errOp(text []byte) error {
+	return userError("operation '%s' is not known", quoteForError(text))
+}
+
+func errPatchMode(text []byte) error {
+	return userError("patch mode '%s' is not one of MERGE, RFC7396, RFC6902", quoteForError(text))
+}
+
+func errEmpty(what string) error { return userError("%s is empty", what) }
+
+func errPath(text []byte, problem string) error {
+	return userError("path '%s' is not a JSONPath: %s", quoteForError(text), problem)
+}
+
+// quoteForError makes caller's bytes fit for one line of an error.
+func quoteForError(text []byte) string { return string(Preview(nil, text, 64)) }

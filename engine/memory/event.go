@@ -1,0 +1,295 @@
+package memory
+
+// This file owns audit events: which operations there are, what an event says
+// and its binary form. How events are chained is chain.go's.
+//
+// The form is on disk:
+//
+//	byte    codec version, 1
+//	byte    flags: 1 erased
+//	byte    operation
+//	varint  time, ms
+//	uvarint version
+//	uvarint old version
+//	body: a length, then fields as in records; or, erased, the body's SHA-256
+//
+// What stands before the body survives MEM.ERASE; the digest chain covers the
+// body through its SHA-256 only, so that it still verifies when bodies are gone.
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// Op is what happened. Numbers are on disk: append only.
+type Op uint8
+
+const (
+	OpInit     Op = 1  // the first version of a record
+	OpSet      Op = 2  // a whole record was written over another
+	OpPatch    Op = 3  // part of it
+	OpAppend   Op = 4  // items were added
+	OpForget   Op = 5  // it was removed; history stays
+	OpExpire   Op = 6  // its deadline passed, or was changed when Version = OldVersion
+	OpEvict    Op = 7  // memory was needed
+	OpRollback Op = 8  // an old version was written again
+	OpErase    Op = 9  // destroyed, history and all
+	OpExport   Op = 10 // read in bulk
+	OpGet      Op = 11 // read, where the policy audits reads
+	OpRecall   Op = 12
+	OpDenied   Op = 13 // refused for want of rights
+	OpReset    Op = 14 // FLUSHDB, FLUSHALL
+	OpChange   Op = 15 // the value changed from OldVersion to Version
+)
+
+// String is the operation's name as clients write it.
+func (op Op) String() string {
+	switch op {
+	case OpInit:
+		return "init"
+	case OpSet:
+		return "set"
+	case OpPatch:
+		return "patch"
+	case OpAppend:
+		return "append"
+	case OpForget:
+		return "forget"
+	case OpExpire:
+		return "expire"
+	case OpEvict:
+		return "evict"
+	case OpRollback:
+		return "rollback"
+	case OpErase:
+		return "erase"
+	case OpExport:
+		return "export"
+	case OpGet:
+		return "get"
+	case OpRecall:
+		return "recall"
+	case OpDenied:
+		return "denied"
+	case OpReset:
+		return "reset"
+	case OpChange:
+		return "change"
+	}
+	return "unknown"
+}
+
+// ParseOp reads an operation's name, in any case.
+func ParseOp(text []byte) (Op, error) {
+	for op := OpInit; op <= OpChange; op++ {
+		if equalFold(text, op.String()) {
+			return op, nil
+		}
+	}
+	return 0, errOp(text)
+}
+
+// OwnerKey is the secret of one owner. Destroying it makes every hash of the
+// owner's payloads meaningless.
+type OwnerKey [32]byte
+
+// Event is one entry of an owner's audit chain. Its sequence is outside, with
+// the batch that carries it. After DecodeEvent the slices alias the encoded
+// bytes.
+type Event struct {
+	TimeMs     int64
+	Op         Op
+	Version    uint64 // that stands afterwards; 0: none
+	OldVersion uint64 // that stood before; 0: none
+	Erased     bool   // the body is destroyed: everything below is empty
+
+	Key         []byte
+	User        []byte // authenticated
+	Operator    []byte // claimed
+	Client      []byte // connection
+	Caller      []byte // place in the caller's program, as it says
+	Trace       []byte
+	CommandID   []byte
+	Reason      []byte
+	Hashed      bool     // PayloadHash is set
+	PayloadHash [32]byte // HMAC-SHA-256 of the payload under the owner's key
+	Salt        [16]byte // makes the body's digest unguessable once the key is gone
+
+	body   []byte // encoded, for Link
+	digest [32]byte
+}
+
+const eventErased = 1
+
+const (
+	eventSalt        = 1
+	eventKey         = 2
+	eventUser        = 4
+	eventOperator    = 6
+	eventClient      = 8
+	eventCaller      = 10
+	eventTrace       = 12
+	eventCommandID   = 14
+	eventReason      = 16
+	eventPayloadHash = 18
+)
+
+// Seal sets PayloadHash and Salt with the owner's secret. A nil payload leaves
+// the event without a hash; an empty one has one.
+func (e *Event) Seal(secret *OwnerKey, payload []byte) {
+	if e.Hashed = payload != nil; e.Hashed {
+		e.PayloadHash = PayloadHash(secret, payload)
+	}
+	mac := hmac.New(sha256.New, secret[:])
+	head := append([]byte("salt\x00"), byte(e.Op))
+	head = binary.AppendVarint(head, e.TimeMs)
+	head = binary.AppendUvarint(head, e.Version)
+	mac.Write(head)
+	mac.Write(e.Key)
+	copy(e.Salt[:], mac.Sum(nil))
+}
+
+// PayloadHash is the keyed hash that events hold in place of a payload. Equal
+// payloads of one owner have equal hashes.
+func PayloadHash(secret *OwnerKey, payload []byte) (hash [32]byte) {
+	mac := hmac.New(sha256.New, secret[:])
+	mac.Write([]byte("payload\x00"))
+	mac.Write(payload)
+	mac.Sum(hash[:0])
+	return hash
+}
+
+// EncodeEvent appends the event's binary form.
+func EncodeEvent(dst []byte, e *Event) []byte {
+	flags := byte(0)
+	if e.Erased {
+		flags = eventErased
+	}
+	dst = append(dst, codecVersion, flags, byte(e.Op))
+	dst = binary.AppendVarint(dst, e.TimeMs)
+	dst = binary.AppendUvarint(dst, e.Version)
+	dst = binary.AppendUvarint(dst, e.OldVersion)
+	if e.Erased {
+		return append(dst, e.digest[:]...)
+	}
+	var body []byte
+	body = appendText(body, eventSalt, e.Salt[:])
+	body = appendText(body, eventKey, e.Key)
+	body = appendText(body, eventUser, e.User)
+	body = appendText(body, eventOperator, e.Operator)
+	body = appendText(body, eventClient, e.Client)
+	body = appendText(body, eventCaller, e.Caller)
+	body = appendText(body, eventTrace, e.Trace)
+	body = appendText(body, eventCommandID, e.CommandID)
+	body = appendText(body, eventReason, e.Reason)
+	if e.Hashed {
+		body = appendText(body, eventPayloadHash, e.PayloadHash[:])
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(body)))
+	return append(dst, body...)
+}
+
+// DecodeEvent reads an event into e, whose slices then alias b. Errors are as
+// those of Decode; fields of newer versions are skipped, they stay in b.
+func DecodeEvent(b []byte, e *Event) error {
+	in, err := decodeEventHead(b, e)
+	if err != nil || e.Erased {
+		return err
+	}
+	body := reader{all: e.body, what: "event"}
+	last := uint64(0)
+	for body.left() > 0 {
+		start := body.pos
+		field, text := body.uvarint(), body.text()
+		if body.err != nil || len(text) == 0 || field <= last {
+			return in.corruptAt(len(b) - len(e.body) + start)
+		}
+		last = field
+		if !e.setField(field, text) {
+			return in.corruptAt(len(b) - len(e.body) + start)
+		}
+		if field > eventPayloadHash && field%2 == 1 {
+			return &NewerError{What: "event", Codec: codecVersion, Field: field}
+		}
+	}
+	return nil
+}
+
+// decodeEventHead reads what stands before the body, and finds the body.
+func decodeEventHead(b []byte, e *Event) (*reader, error) {
+	*e = Event{}
+	in := &reader{all: b, what: "event"}
+	codec, flags := in.byte(), in.byte()
+	if in.err == nil && codec != codecVersion {
+		return in, &NewerError{What: "event", Codec: codec}
+	}
+	if in.err == nil && flags&^eventErased != 0 {
+		return in, &NewerError{What: "event", Codec: codec, Field: uint64(flags)}
+	}
+	e.Erased = flags&eventErased != 0
+	e.Op = Op(in.byte())
+	e.TimeMs = in.varint()
+	e.Version = in.uvarint()
+	e.OldVersion = in.uvarint()
+	if e.Erased {
+		copy(e.digest[:], in.bytes(len(e.digest)))
+	} else {
+		e.body = in.text()
+		e.digest = sha256.Sum256(e.body)
+	}
+	if in.err == nil && in.left() != 0 {
+		return in, in.corruptAt(in.pos)
+	}
+	return in, in.err
+}
+
+// setField stores one field of the body; false when it makes no sense.
+func (e *Event) setField(field uint64, text []byte) bool {
+	switch field {
+	case eventSalt:
+		return copy(e.Salt[:], text) == len(text) && len(text) == len(e.Salt)
+	case eventKey:
+		e.Key = text
+	case eventUser:
+		e.User = text
+	case eventOperator:
+		e.Operator = text
+	case eventClient:
+		e.Client = text
+	case eventCaller:
+		e.Caller = text
+	case eventTrace:
+		e.Trace = text
+	case eventCommandID:
+		e.CommandID = text
+	case eventReason:
+		e.Reason = text
+	case eventPayloadHash:
+		e.Hashed = true
+		return copy(e.PayloadHash[:], text) == len(text) && len(text) == len(e.PayloadHash)
+	default:
+		return field > eventPayloadHash
+	}
+	return true
+}
+
+// EraseEvent appends the event's form without its body: what is left after
+// MEM.ERASE. Its Link is that of the whole event.
+func EraseEvent(dst, encoded []byte) ([]byte, error) {
+	var e Event
+	if _, err := decodeEventHead(encoded, &e); err != nil {
+		return dst, err
+	}
+	e.Erased = true
+	return EncodeEvent(dst, &e), nil
+}
+
+// Changed says that the value was another one afterwards.
+func (e *Event) Changed() bool {
+	switch e.Op {
+	case OpInit, OpSet, OpPatch, OpAppend, OpRollback, OpChange:
+		return e.Version != e.OldVersion
+	}
+	return false
+}

@@ -1,0 +1,113 @@
+package memory
+
+// This file owns every limit of this package: name, value, why. No other file
+// compares a size with a literal number.
+
+// Limit is one bound on what a caller may send. Its name appears in the error
+// that refuses what is beyond it.
+type Limit struct {
+	Name    string
+	Default int
+	Unit    string // what is counted, plural
+	Reason  string
+}
+
+const (
+	// minSegments is the shortest key: product, user and a name.
+	minSegments = 3
+
+	// PreviewMax is how many characters of a value the timeline shows.
+	PreviewMax = 50
+)
+
+// The limits are functions rather than variables so that nobody can change one
+// while the server runs; each returns a constant.
+
+func limitSegments() Limit {
+	return Limit{"mem-key-segments", 16, "segments", "a key is a path for people, and every segment costs in each scope check"}
+}
+
+func limitKey() Limit {
+	return Limit{"mem-key-bytes", 1024, "bytes", "keys are held in memory twice, in the table and in the owner's tree"}
+}
+
+func limitScope() Limit {
+	return Limit{"mem-scope-bytes", 1024, "bytes", "a scope longer than any key matches nothing"}
+}
+
+// LimitValue bounds one record's value, and the result of a patch.
+func LimitValue() Limit {
+	return Limit{"mem-value-bytes", 8 << 20, "bytes", "one record fits one journal batch and one reply without stalling others"}
+}
+
+func limitValueDepth() Limit {
+	return Limit{"mem-value-depth", 512, "levels", "every later reader of the value may recurse; 512 levels cost it a few hundred kilobytes of stack"}
+}
+
+func limitPatchDepth() Limit {
+	return Limit{"mem-patch-depth", 128, "levels", "merging recurses along the patch"}
+}
+
+func limitPatchOperations() Limit {
+	return Limit{"mem-patch-operations", 10000, "operations", "each operation may walk the whole value"}
+}
+
+func limitPatchWork() Limit {
+	return Limit{"mem-patch-work", 256 << 20, "bytes", "bytes walked, moved and compared by one patch: about half a second"}
+}
+
+func limitPath() Limit {
+	return Limit{"mem-path-bytes", 4096, "bytes", "the parser of paths recurses along nested parentheses"}
+}
+
+func limitPaths() Limit {
+	return Limit{"mem-paths", 64, "paths", "every path walks the value again"}
+}
+
+func limitPathWork() Limit {
+	return Limit{"mem-path-work", 10_000_000, "steps", "nodes visited by one read: about a second"}
+}
+
+func limitPathResult() Limit {
+	return Limit{"mem-path-result-bytes", 64 << 20, "bytes", "a path may select the same node many times"}
+}
+
+// LimitTags bounds how many tags a record has.
+func LimitTags() Limit {
+	return Limit{"mem-tags", 64, "tags", "tags are compared one by one in every recall"}
+}
+
+func limitTag() Limit {
+	return Limit{"mem-tag-bytes", 256, "bytes", "a tag is a label, not a text"}
+}
+
+// LimitName bounds what names something: schema, source, operator, trace id,
+// command id.
+func LimitName() Limit {
+	return Limit{"mem-name-bytes", 256, "bytes", "names are kept in every version and every event"}
+}
+
+// LimitNote bounds what a person writes beside a change: reason, caller.
+func LimitNote() Limit {
+	return Limit{"mem-note-bytes", 4096, "bytes", "notes are kept in every event and shown on one line"}
+}
+
+// LimitAnchor bounds an explicit anchor.
+func LimitAnchor() Limit {
+	return Limit{"mem-anchor-bytes", 64 << 10, "bytes", "the anchor is indexed word by word and scanned while it is not"}
+}
+
+// LimitMeta bounds the META document.
+func LimitMeta() Limit {
+	return Limit{"mem-meta-bytes", 64 << 10, "bytes", "meta is copied into every version"}
+}
+
+// Limits lists every limit, for documentation and for tests.
+func Limits() []Limit {
+	return []Limit{
+		limitSegments(), limitKey(), limitScope(), LimitValue(), limitValueDepth(),
+		limitPatchDepth(), limitPatchOperations(), limitPatchWork(),
+		limitPath(), limitPaths(), limitPathWork(), limitPathResult(),
+		LimitTags(), limitTag(), LimitName(), LimitNote(), LimitAnchor(), LimitMeta(),
+	}
+}
