@@ -1,0 +1,78 @@
+// This file owns every bound of the network side that is not a directive, each
+// with its reason. It must not contain code.
+
+package server
+
+const (
+	// inlineMaxBytes bounds a line: an inline request, or the line that holds a
+	// count or a length (PROTO_INLINE_MAX_SIZE).
+	inlineMaxBytes = 64 << 10
+
+	// argumentsMax bounds a request's argument count (INT_MAX in Redis 7.0;
+	// memory is bounded by client-query-buffer-limit long before).
+	argumentsMax = 1<<31 - 1
+
+	// argumentCostBytes is what one argument costs beside its bytes (its place
+	// and its slice); it is charged to client-query-buffer-limit so that a
+	// request of a hundred million empty arguments is refused as well.
+	argumentCostBytes = 32
+
+	// unauthenticatedArgumentsMax and unauthenticatedBulkMaxBytes are what a
+	// connection may send before AUTH: enough for AUTH and HELLO.
+	unauthenticatedArgumentsMax = 10
+	unauthenticatedBulkMaxBytes = 16 << 10
+
+	// largeBulkBytes is the length from which a bulk gets a buffer of its exact
+	// size and is read straight into it (PROTO_MBULK_BIG_ARG).
+	largeBulkBytes = 32 << 10
+
+	// readMinBytes and readMaxBytes bound one read: below the first, more
+	// system calls than needed; above the second, one connection would hold up
+	// the others of its loop.
+	readMinBytes = 16 << 10
+	readMaxBytes = 64 << 10
+
+	// arenaBytes is what a loop reads before it executes: the shared buffer of
+	// all connections that are ready in one pass. It should stay in the L2 cache.
+	arenaBytes = 512 << 10
+
+	// groupCommands is how many commands are prefetched before the first is
+	// executed. More would push the first ones' lines out of the cache again.
+	groupCommands = 512
+
+	// sessionCommandsMax bounds how many commands of one connection are
+	// executed before the others of its loop have their turn.
+	sessionCommandsMax = 1024
+
+	// outputHighBytes stops execution of a connection's commands while it has
+	// that much unsent output: a peer that does not read is not worked for.
+	outputHighBytes = 1 << 20
+
+	// outputKeepBytes is the largest output buffer kept for reuse.
+	outputKeepBytes = 64 << 10
+
+	// poolBuffersMax is how many buffers of each size a driver keeps for reuse.
+	poolBuffersMax = 64
+
+	// drainMaxBytes and drainMaxMs bound how long a connection that we have
+	// finished writing to is read from, so that the peer sees our last bytes
+	// rather than a reset.
+	drainMaxBytes = 4 << 20
+	drainMaxMs    = 1000
+
+	// idleShrinkMs is after how long without traffic buffers are given back.
+	idleShrinkMs = 2000
+
+	// sweepIntervalMs is how often idle time, soft output limits and buffers
+	// are looked at.
+	sweepIntervalMs = 1000
+
+	// acceptBackoffMinMs and acceptBackoffMaxMs bound the pause after a failed
+	// accept: a full descriptor table must not make the acceptor spin.
+	acceptBackoffMinMs = 5
+	acceptBackoffMaxMs = 1000
+
+	// replyStaticBytes is the part of a client's output that Redis keeps in its
+	// static buffer and does not count as "omem" (PROTO_REPLY_CHUNK_BYTES).
+	replyStaticBytes = 16 << 10
+)

@@ -1,0 +1,260 @@
+// This file owns listening and accepting, and is the only one that imports
+// redcon: a redcon server accepts, and hands every connection over before it
+// has read a byte. It must not know sessions' insides.
+
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/tidwall/redcon"
+)
+
+// A listener is one address that connections come from.
+type listener struct {
+	net.Listener
+	server *Server
+	// path is the unix socket's, to be removed at the end; "" for TCP.
+	path   string
+	closed chan struct{}
+}
+
+// A handover is an accepted connection that redcon still holds. Once it is
+// taken, redcon's Write and Close do nothing: ownership has moved, as with
+// http.Hijacker.
+type handover struct {
+	net.Conn
+	taken atomic.Bool
+}
+
+func (h *handover) Write(data []byte) (int, error) {
+	if h.taken.Load() {
+		return len(data), nil
+	}
+	return h.Conn.Write(data)
+}
+
+func (h *handover) Close() error {
+	if h.taken.Load() {
+		return nil
+	}
+	return h.Conn.Close()
+}
+
+// Listen opens every address of the settings and begins to accept. On an error
+// nothing listens. "bind" entries that begin with '-' may fail to exist.
+func (s *Server) Listen() error {
+	settings := s.settings()
+	var opened []*listener
+	fail := func(err error) error {
+		for _, l := range opened {
+			l.close()
+		}
+		return err
+	}
+	for _, address := range tcpAddresses(settings) {
+		optional := strings.HasPrefix(address, "-")
+		ln, err := listenTCP(strings.TrimPrefix(address, "-"))
+		if optional && addressMissing(err) {
+			s.log.Warn("an optional bind address is not there", "addr", address[1:])
+			continue
+		}
+		if err != nil {
+			return fail(fmt.Errorf("listening on %s: %w", address, err))
+		}
+		opened = append(opened, &listener{Listener: ln, server: s, closed: make(chan struct{})})
+	}
+	if settings.UnixSocket != "" {
+		ln, err := listenUnix(settings.UnixSocket, settings.UnixSocketPermission)
+		if err != nil {
+			return fail(fmt.Errorf("listening on %s: %w", settings.UnixSocket, err))
+		}
+		opened = append(opened, &listener{Listener: ln, server: s, path: settings.UnixSocket, closed: make(chan struct{})})
+	}
+	return s.serve(opened)
+}
+
+// Serve begins to accept from a listener made elsewhere, which it owns from
+// then on. It returns at once.
+func (s *Server) Serve(ln net.Listener) error {
+	return s.serve([]*listener{{Listener: ln, server: s, closed: make(chan struct{})}})
+}
+
+func (s *Server) serve(opened []*listener) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping {
+		for _, l := range opened {
+			l.close()
+		}
+		return ErrStopped
+	}
+	s.listeners = append(s.listeners, opened...)
+	for _, l := range opened {
+		s.accepting.Go(l.accept)
+	}
+	return nil
+}
+
+// Addresses are those that the server listens on.
+func (s *Server) Addresses() []net.Addr {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	addresses := make([]net.Addr, len(s.listeners))
+	for i, l := range s.listeners {
+		addresses[i] = l.Addr()
+	}
+	return addresses
+}
+
+// accept runs redcon's accept loop until the listener is closed.
+func (l *listener) accept() {
+	backoff := acceptBackoffMinMs
+	redconServer := redcon.NewServerNetwork(l.Addr().Network(), l.Addr().String(),
+		func(conn redcon.Conn, _ redcon.Command) {
+			// Unreachable: every connection is taken over or refused.
+			conn.Close()
+		},
+		func(conn redcon.Conn) bool {
+			backoff = acceptBackoffMinMs
+			if h, ok := conn.NetConn().(*handover); ok && h.taken.CompareAndSwap(false, true) {
+				l.server.admit(h.Conn)
+			}
+			return false
+		}, nil)
+	redconServer.AcceptError = func(err error) {
+		l.server.log.Warn("accepting a connection failed", "addr", l.Addr().String(), "error", err)
+		pause := time.NewTimer(time.Duration(backoff) * time.Millisecond)
+		defer pause.Stop()
+		backoff = min(backoff*2, acceptBackoffMaxMs)
+		select {
+		case <-pause.C:
+		case <-l.closed:
+		}
+	}
+	if err := redconServer.Serve(l); err != nil {
+		l.server.log.Error("accepting ended", "addr", l.Addr().String(), "error", err)
+	}
+}
+
+// Accept is what redcon calls.
+func (l *listener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.server.tune(conn)
+	return &handover{Conn: conn}, nil
+}
+
+// tune sets what each TCP connection needs; Go has set TCP_NODELAY already.
+// The intervals follow Redis's anetKeepAlive.
+func (s *Server) tune(conn net.Conn) {
+	tcp, ok := conn.(*net.TCPConn)
+	if !ok {
+		return
+	}
+	idle := time.Duration(s.settings().TCPKeepAliveSeconds) * time.Second
+	keepAlive := net.KeepAliveConfig{Enable: idle > 0, Idle: idle, Interval: max(idle/3, time.Second), Count: 3}
+	// A connection that is gone already fails here; its first read says so.
+	_ = tcp.SetKeepAliveConfig(keepAlive)
+}
+
+func (l *listener) close() {
+	select {
+	case <-l.closed:
+		return
+	default:
+	}
+	close(l.closed)
+	if err := l.Listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+		l.server.log.Warn("closing a listener failed", "addr", l.Addr().String(), "error", err)
+	}
+}
+
+// tcpAddresses are the settings' addresses with their port.
+func tcpAddresses(settings *Settings) []string {
+	if settings.Port == 0 {
+		return nil
+	}
+	port := strconv.Itoa(settings.Port)
+	bind := settings.Bind
+	if len(bind) == 0 {
+		bind = []string{"*"}
+	}
+	addresses := make([]string, 0, len(bind))
+	for _, host := range bind {
+		optional := strings.HasPrefix(host, "-")
+		host = strings.TrimPrefix(host, "-")
+		switch host {
+		case "*":
+			host = "0.0.0.0"
+		case "::*":
+			host = "::"
+		}
+		address := net.JoinHostPort(host, port)
+		if optional {
+			address = "-" + address
+		}
+		addresses = append(addresses, address)
+	}
+	return addresses
+}
+
+func listenTCP(address string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	network := "tcp4"
+	if strings.Contains(host, ":") {
+		network = "tcp6"
+	}
+	// Keep-alive is set per connection, from the current settings.
+	config := net.ListenConfig{KeepAlive: -1}
+	return config.Listen(context.Background(), network, address)
+}
+
+// listenUnix opens a unix socket. A path that a dead server has left is taken
+// over, as Redis does; it is removed again at the end.
+func listenUnix(path string, permission int) (net.Listener, error) {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	ln, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if permission != 0 {
+		if err := os.Chmod(path, fs.FileMode(permission)); err != nil {
+			return nil, errors.Join(err, ln.Close())
+		}
+	}
+	return ln, nil
+}
+
+// addressMissing reports whether err says that this host has no such address.
+func addressMissing(err error) bool {
+	return errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT) ||
+		errors.Is(err, syscall.EPROTONOSUPPORT) || errors.Is(err, syscall.ENOPROTOOPT)
+}
+
+// refuseConn writes an error line to a connection that is not served and closes
+// it. The line fits an empty socket buffer; nothing here may hold up accepting.
+func refuseConn(conn net.Conn, text string) {
+	if conn.SetWriteDeadline(time.Now().Add(acceptBackoffMaxMs*time.Millisecond)) == nil {
+		// The peer may be gone; then nobody needs the line.
+		_, _ = conn.Write([]byte(text))
+	}
+	_ = conn.Close()
+}

@@ -1,0 +1,685 @@
+// This file owns the event loop: one OS thread that reads all ready
+// connections, executes their commands as one group, lets the journal be written
+// once, and writes each connection once. It must not know commands.
+//
+// Edge-triggered: a socket is registered once for everything, and the loop
+// remembers what is readable and writable. Parking, back-pressure and pending
+// output then cost no system call, where level-triggering would need one
+// epoll_ctl to stop and one to start again (or spin). The price is that a
+// readiness must not be forgotten before the kernel has said EAGAIN or returned
+// less than asked for.
+
+package server
+
+import (
+	"fmt"
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// eventsMax is how many events one wait returns.
+const eventsMax = 512
+
+// writeMaxBytes bounds what one connection is sent per pass, so that a fast
+// reader of large replies does not hold up the others.
+const writeMaxBytes = 1 << 20
+
+type loop struct {
+	server *Server
+	epoll  int
+	wakefd int
+	// asleep is 1 while the loop waits, or is about to: only then does a wake
+	// need a system call.
+	asleep atomic.Int32
+	box    mailbox
+	over   chan struct{}
+
+	// What follows belongs to the loop's thread.
+	sessions []*session // by descriptor
+	count    int
+	ready    []*session // have something to do in the next pass
+	spare    []*session
+	flushing []*session // have output of this pass
+	waiting  []*session // output waits for the journal
+	drains   []*session // shut on our side, in order of their start
+	arena    []byte
+	used     int
+	group    group
+	pool     pool
+	pass     Pass
+	nowMs    int64
+	stopping bool
+	// notifying says that the gate will wake the loop.
+	notifying bool
+	// executed says that commands ran in this pass.
+	executed bool
+}
+
+// mailbox is what other threads have for a loop.
+type mailbox struct {
+	mu       sync.Mutex
+	sessions []*session
+	adopted  []*session
+	finish   bool
+	force    bool
+	// durable says that the journal has advanced.
+	durable atomic.Bool
+}
+
+// newLoop starts a loop.
+func newLoop(s *Server) (loopDriver, error) {
+	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("epoll_create1: %w", err)
+	}
+	wakefd, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		unix.Close(epoll)
+		return nil, fmt.Errorf("eventfd: %w", err)
+	}
+	// Edge-triggered, the counter need not be read: every write is an edge.
+	event := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET, Fd: int32(wakefd)}
+	if err := unix.EpollCtl(epoll, unix.EPOLL_CTL_ADD, wakefd, &event); err != nil {
+		unix.Close(wakefd)
+		unix.Close(epoll)
+		return nil, fmt.Errorf("epoll_ctl: %w", err)
+	}
+	l := &loop{
+		server: s, epoll: epoll, wakefd: wakefd, over: make(chan struct{}),
+		arena: make([]byte, arenaBytes), pool: pool{most: poolBuffersMax}, pass: s.newPass(),
+	}
+	l.group.pass, l.group.pool = l.pass, &l.pool
+	go l.run()
+	return l, nil
+}
+
+// adopt implements loopDriver.
+func (l *loop) adopt(s *session, conn net.Conn) error {
+	fd, err := detach(conn)
+	if err != nil {
+		return err
+	}
+	s.fd, s.info.fd = fd, fd
+	l.box.mu.Lock()
+	l.box.adopted = append(l.box.adopted, s)
+	l.box.mu.Unlock()
+	l.wake()
+	return nil
+}
+
+// deliver implements driver.
+func (l *loop) deliver(s *session) {
+	l.box.mu.Lock()
+	l.box.sessions = append(l.box.sessions, s)
+	l.box.mu.Unlock()
+	l.wake()
+}
+
+func (l *loop) finish() {
+	l.box.mu.Lock()
+	l.box.finish = true
+	l.box.mu.Unlock()
+	l.wake()
+}
+
+func (l *loop) force() {
+	l.box.mu.Lock()
+	l.box.force = true
+	l.box.mu.Unlock()
+	l.wake()
+}
+
+func (l *loop) ended() <-chan struct{} { return l.over }
+
+// durableAdvanced is what the gate calls.
+func (l *loop) durableAdvanced() {
+	l.box.durable.Store(true)
+	l.wake()
+}
+
+// wake makes a sleeping loop look into its mailbox. While the loop works it
+// costs one atomic read: before it sleeps it looks again.
+func (l *loop) wake() {
+	if l.asleep.CompareAndSwap(1, 0) {
+		// The counter cannot overflow in practice, and there is no other error.
+		signal(l.wakefd)
+	}
+}
+
+// run is the loop.
+func (l *loop) run() {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer l.close()
+	events := make([]unix.EpollEvent, eventsMax)
+	busy := false
+	for {
+		n, err := l.gather(events, busy)
+		if err != nil {
+			l.server.log.Error("an event loop cannot wait; it ends", "error", err)
+			return
+		}
+		l.nowMs = l.server.now()
+		for i := range events[:n] {
+			l.note(&events[i])
+		}
+		if l.readMail() {
+			return
+		}
+		l.work()
+		l.settle()
+		busy = n > 0 || len(l.ready) > 0
+		if l.stopping && l.count == 0 {
+			return
+		}
+	}
+}
+
+// gather gets events: at once when there is work or was, otherwise it sleeps.
+func (l *loop) gather(events []unix.EpollEvent, busy bool) (int, error) {
+	if busy {
+		n, errno := poll(l.epoll, events)
+		if errno == 0 && (n > 0 || len(l.ready) > 0) {
+			return n, nil
+		}
+		if errno != 0 && errno != unix.EINTR {
+			return 0, errno
+		}
+	}
+	if len(l.ready) > 0 {
+		return 0, nil
+	}
+	l.asleep.Store(1)
+	timeoutMs := sweepIntervalMs
+	if l.mailWaits() {
+		timeoutMs = 0
+	}
+	n, err := waitEvents(l.epoll, events, timeoutMs)
+	l.asleep.Store(0)
+	if err == unix.EINTR {
+		return 0, nil
+	}
+	return n, err
+}
+
+// mailWaits reports whether the mailbox holds anything.
+func (l *loop) mailWaits() bool {
+	b := &l.box
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.sessions) > 0 || len(b.adopted) > 0 || b.force || (b.finish && !l.stopping) || b.durable.Load()
+}
+
+// note remembers what an event says.
+func (l *loop) note(event *unix.EpollEvent) {
+	fd := int(event.Fd)
+	if fd >= len(l.sessions) || l.sessions[fd] == nil {
+		return
+	}
+	s := l.sessions[fd]
+	if event.Events&(unix.EPOLLIN|unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		s.ready.readable = true
+	}
+	if event.Events&(unix.EPOLLOUT|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		s.ready.writable = true
+	}
+	if event.Events&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		s.ready.hangup = true
+	}
+	gone := event.Events&(unix.EPOLLHUP|unix.EPOLLERR) != 0
+	if s.ready.hangup && (s.phase == blocked || gone && s.phase == parked) {
+		l.drop(s)
+		return
+	}
+	l.enqueue(s)
+}
+
+// enqueue gives the session a turn in the next pass.
+func (l *loop) enqueue(s *session) {
+	if !s.ready.queued {
+		s.ready.queued = true
+		l.ready = append(l.ready, s)
+	}
+}
+
+// readMail takes what other threads have left. It reports that the loop must
+// end at once.
+func (l *loop) readMail() (end bool) {
+	b := &l.box
+	b.mu.Lock()
+	letters, adopted := b.sessions, b.adopted
+	b.sessions, b.adopted = nil, nil
+	finish, force := b.finish, b.force
+	b.mu.Unlock()
+	for _, s := range adopted {
+		l.register(s)
+	}
+	for _, s := range letters {
+		l.take(s)
+	}
+	if finish && !l.stopping {
+		l.stopping = true
+		for _, s := range l.sessions {
+			if s != nil {
+				l.enqueue(s)
+			}
+		}
+	}
+	if b.durable.Swap(false) {
+		l.notifying = false
+		l.release()
+	}
+	return force
+}
+
+// register begins to watch a new connection.
+func (l *loop) register(s *session) {
+	event := unix.EpollEvent{
+		Events: unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | unix.EPOLLET,
+		Fd:     int32(s.fd),
+	}
+	for s.fd >= len(l.sessions) {
+		l.sessions = append(l.sessions, make([]*session, s.fd+1-len(l.sessions))...)
+	}
+	l.sessions[s.fd] = s
+	l.count++
+	s.ready.registered, s.ready.writable = true, true
+	if err := unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, s.fd, &event); err != nil {
+		l.server.log.Error("a connection cannot be watched", "addr", s.remote, "error", err)
+		l.drop(s)
+		return
+	}
+	if l.stopping {
+		l.drop(s)
+		return
+	}
+	// Mail may have come before the connection did.
+	l.take(s)
+}
+
+// take applies a session's mail.
+func (l *loop) take(s *session) {
+	if s.phase == dead || !s.ready.registered {
+		return
+	}
+	resumes := s.phase == parked || s.phase == blocked
+	letter := s.collect()
+	if !s.apply(letter, &l.pool) {
+		l.drop(s)
+		return
+	}
+	if letter.shrink {
+		s.shrink()
+	}
+	if resumes && letter.resumed {
+		s.info.activeMs.Store(l.nowMs)
+		// The resumed command may have changed data.
+		l.executed = true
+		l.enqueue(s)
+	}
+	if s.pending() > 0 {
+		l.enqueue(s)
+	}
+}
+
+// work gives every ready session its turn: reads, and in groups parses,
+// prefetches and executes.
+func (l *loop) work() {
+	work := l.ready
+	l.ready = l.spare[:0]
+	for _, s := range work {
+		s.ready.queued = false
+		if s.phase == dead {
+			continue
+		}
+		if len(l.arena)-l.used < readMinBytes || len(l.group.commands) >= groupCommands {
+			l.execute()
+		}
+		l.turn(s)
+	}
+	l.execute()
+	clear(work)
+	l.spare = work[:0]
+}
+
+// turn gets the session's next window of input into the group.
+func (l *loop) turn(s *session) {
+	switch {
+	case l.stopping || s.phase == finishing:
+		l.flushLater(s)
+	case s.phase == draining:
+		l.drain(s)
+	case !s.runnable():
+		l.flushLater(s)
+	case s.more:
+		l.group.add(s, s.carry[s.first:], true)
+	case s.ready.readable:
+		l.read(s)
+	default:
+		l.flushLater(s)
+	}
+}
+
+// flushLater has the session's output written at the end of the pass.
+func (l *loop) flushLater(s *session) {
+	if s.pending() > 0 || s.phase >= finishing || l.stopping {
+		l.flushing = append(l.flushing, s)
+	}
+}
+
+// read reads once and adds what came to the group.
+func (l *loop) read(s *session) {
+	inCarry := s.carry != nil
+	var room []byte
+	if inCarry {
+		room = s.reserve(&l.pool)
+	} else {
+		room = l.arena[l.used:min(l.used+readMaxBytes, len(l.arena))]
+	}
+	n, errno := receive(s.fd, room)
+	switch {
+	case errno == unix.EINTR:
+		l.enqueue(s)
+		return
+	case errno == unix.EAGAIN:
+		s.ready.readable = false
+		l.flushLater(s)
+		return
+	case errno != 0 || n == 0:
+		l.hungUp(s, errno)
+		return
+	}
+	// A short read has emptied the socket, but for an end that was announced.
+	s.ready.readable = n == len(room) || s.ready.hangup
+	l.server.stats.reads.Add(1)
+	l.server.stats.inputBytes.Add(int64(n))
+	s.info.activeMs.Store(l.nowMs)
+	if !inCarry {
+		l.used += (n + 63) &^ 63
+		l.group.add(s, room[:n], false)
+		return
+	}
+	if !s.received(n) {
+		l.server.stats.queryLimit.Add(1)
+		l.server.log.Warn("closing a client over its query buffer limit", "id", s.id, "addr", s.remote)
+		l.drop(s)
+		return
+	}
+	l.group.add(s, s.carry[s.first:], true)
+}
+
+// hungUp ends a session whose peer has finished sending, after what it still
+// has to get was written.
+func (l *loop) hungUp(s *session, errno syscall.Errno) {
+	if errno != 0 || s.pending() == 0 {
+		l.drop(s)
+		return
+	}
+	s.phase = finishing
+	l.flushing = append(l.flushing, s)
+}
+
+// execute runs the group.
+func (l *loop) execute() {
+	g := &l.group
+	if len(g.turns) > 0 {
+		l.executed = l.executed || len(g.commands) > 0
+		g.run()
+		for i := range g.turns {
+			s := g.turns[i].session
+			if s.phase == dead {
+				l.drop(s)
+				continue
+			}
+			l.flushing = append(l.flushing, s)
+		}
+		g.clear()
+	}
+	l.used = 0
+}
+
+// settle ends the pass: the journal is written once, then every session whose
+// replies may leave is written to.
+func (l *loop) settle() {
+	gate, waiting := l.server.gate, len(l.waiting)
+	if l.executed {
+		l.executed = false
+		if err := gate.Flush(); err != nil {
+			l.server.gateFailed(err)
+		}
+	}
+	if len(l.flushing) > 0 {
+		l.syncIfAllWait()
+		durable := gate.Durable()
+		for _, s := range l.flushing {
+			l.write(s, durable)
+		}
+		clear(l.flushing)
+		l.flushing = l.flushing[:0]
+	}
+	if len(l.waiting) > waiting {
+		l.server.syncer.ask()
+	}
+	l.notify()
+	l.endDrains()
+}
+
+// syncIfAllWait makes the journal durable here and now when no session could do
+// anything else meanwhile; otherwise that is left to the syncer.
+func (l *loop) syncIfAllWait() {
+	if len(l.ready) > 0 && !l.stopping {
+		return
+	}
+	gate, waits := l.server.gate, false
+	durable := gate.Durable()
+	for _, s := range l.flushing {
+		if s.phase == dead || s.pending() == 0 {
+			continue
+		}
+		if s.seq() <= durable {
+			return
+		}
+		waits = true
+	}
+	if !waits {
+		return
+	}
+	if err := gate.Sync(); err != nil {
+		l.server.gateFailed(err)
+	}
+}
+
+// notify asks the gate to wake the loop when the first waiting session may go
+// on. One request is outstanding at a time.
+func (l *loop) notify() {
+	if len(l.waiting) == 0 || l.notifying {
+		return
+	}
+	lowest := l.waiting[0].seq()
+	for _, s := range l.waiting[1:] {
+		lowest = min(lowest, s.seq())
+	}
+	l.notifying = true
+	l.server.gate.Notify(lowest, l.durableAdvanced)
+}
+
+// release gives the sessions whose replies are durable their turn.
+func (l *loop) release() {
+	durable := l.server.gate.Durable()
+	kept := l.waiting[:0]
+	for _, s := range l.waiting {
+		switch {
+		case s.phase == dead:
+		case s.seq() <= durable:
+			s.ready.gated = false
+			l.enqueue(s)
+		default:
+			kept = append(kept, s)
+		}
+	}
+	clear(l.waiting[len(kept):])
+	l.waiting = kept
+}
+
+// write sends what may leave and decides what is next for the session.
+func (l *loop) write(s *session, durable uint64) {
+	if s.phase == dead {
+		return
+	}
+	if s.pending() > 0 {
+		if s.seq() > durable {
+			if !s.ready.gated {
+				s.ready.gated = true
+				l.waiting = append(l.waiting, s)
+			}
+			return
+		}
+		if s.ready.writable && !l.send(s) {
+			return
+		}
+		s.noteOutput()
+		if s.overOutputLimit() {
+			l.server.stats.outputLimit.Add(1)
+			l.server.log.Warn("closing a client over its output limit", "id", s.id, "addr", s.remote)
+			l.drop(s)
+			return
+		}
+	}
+	l.next(s)
+}
+
+// send writes up to writeMaxBytes. It reports false when the session ended.
+func (l *loop) send(s *session) bool {
+	for budget := writeMaxBytes; s.pending() > 0 && budget > 0; {
+		n, errno := send(s.fd, s.out[s.sent:min(len(s.out), s.sent+budget)])
+		if errno == unix.EINTR {
+			continue
+		}
+		if errno == unix.EAGAIN {
+			s.ready.writable = false
+			return true
+		}
+		if errno != 0 {
+			l.drop(s)
+			return false
+		}
+		l.server.stats.writes.Add(1)
+		l.server.stats.outputBytes.Add(int64(n))
+		budget -= n
+		s.written(n, &l.pool)
+	}
+	return true
+}
+
+// next decides whether the session has more to do without a new event.
+func (l *loop) next(s *session) {
+	switch {
+	case s.pending() > 0 && s.ready.writable:
+		l.enqueue(s)
+	case s.pending() == 0 && (l.stopping || s.phase == finishing):
+		l.startDrain(s)
+	case s.phase == draining && s.ready.readable:
+		l.enqueue(s)
+	case s.runnable() && (s.more || s.ready.readable):
+		l.enqueue(s)
+	}
+}
+
+// startDrain shuts our side, so that the peer sees the end behind our last
+// bytes, and reads on until the peer has closed: closing with unread input
+// would destroy those bytes on their way.
+func (l *loop) startDrain(s *session) {
+	if l.stopping {
+		l.drop(s)
+		return
+	}
+	if err := unix.Shutdown(s.fd, unix.SHUT_WR); err != nil {
+		l.drop(s)
+		return
+	}
+	s.end()
+	s.phase, s.drainSinceMs = draining, l.nowMs
+	s.reader.reset()
+	s.keep(nil, true, &l.pool)
+	l.drains = append(l.drains, s)
+	if s.ready.readable {
+		l.enqueue(s)
+	}
+}
+
+// drain discards what the peer still sends, up to a bound.
+func (l *loop) drain(s *session) {
+	room := l.arena[l.used:]
+	n, errno := receive(s.fd, room)
+	switch {
+	case errno == unix.EINTR:
+	case errno == unix.EAGAIN:
+		s.ready.readable = false
+		return
+	case errno != 0 || n == 0:
+		l.drop(s)
+		return
+	}
+	s.drained += max(n, 0)
+	if s.drained > drainMaxBytes {
+		l.drop(s)
+		return
+	}
+	l.enqueue(s)
+}
+
+// endDrains closes what has drained for long enough.
+func (l *loop) endDrains() {
+	ended := 0
+	for _, s := range l.drains {
+		if s.phase != dead && !l.stopping && l.nowMs-s.drainSinceMs < drainMaxMs {
+			break
+		}
+		l.drop(s)
+		ended++
+	}
+	l.drains = append(l.drains[:0], l.drains[ended:]...)
+}
+
+// drop closes the session's socket and forgets it.
+func (l *loop) drop(s *session) {
+	if s.fd < 0 {
+		return
+	}
+	// Closing also takes the descriptor out of the epoll set. An error of close
+	// leaves nothing to be done: all bytes that matter were acknowledged by send.
+	_ = unix.Close(s.fd)
+	l.sessions[s.fd] = nil
+	l.count--
+	s.fd, s.phase = -1, dead
+	s.end()
+	l.pool.put(s.carry)
+	l.pool.put(s.out)
+	s.carry, s.out, s.first, s.sent = nil, nil, 0, 0
+}
+
+// close drops every session and the loop's own descriptors.
+func (l *loop) close() {
+	l.box.mu.Lock()
+	adopted := l.box.adopted
+	l.box.adopted = nil
+	l.box.force = true
+	l.box.mu.Unlock()
+	for _, s := range adopted {
+		l.register(s)
+	}
+	for _, s := range l.sessions {
+		if s != nil {
+			l.drop(s)
+		}
+	}
+	l.asleep.Store(0)
+	unix.Close(l.epoll)
+	unix.Close(l.wakefd)
+	close(l.over)
+}

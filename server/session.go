@@ -1,0 +1,343 @@
+// This file owns the passive session: bytes received, bytes to send, and the
+// state between them. It must not know who reads and writes the socket; the
+// drivers feed it, execute groups of its commands and write its output.
+
+package server
+
+import (
+	"sync"
+)
+
+// A phase is where a session is in its life.
+type phase uint8
+
+const (
+	// running: commands are read and executed.
+	running phase = iota
+	// parked: a command's reply is being made elsewhere.
+	parked
+	// blocked: as parked, but a peer that stops sending ends it.
+	blocked
+	// finishing: what is in the output is written, then the session drains.
+	finishing
+	// draining: our side is shut; input is discarded until the peer closes.
+	draining
+	// dead: the socket is closed.
+	dead
+)
+
+// A driver feeds sessions: an event loop or a goroutine.
+type driver interface {
+	// deliver says that the session has mail. It is called from any goroutine.
+	deliver(s *session)
+}
+
+// A session is one connection. Fields below "driver" belong to its driver's
+// goroutine; everything above may be used from anywhere.
+type session struct {
+	server *Server
+	driver driver
+	info   Info
+	id     int64
+	remote string
+	local  string
+	isNear bool
+	mail   mail
+
+	// driver
+	executor Executor
+	phase    phase
+	reader   reader
+	// carry[first:] is what was received and not consumed. It begins with a
+	// command's first byte and is empty (nil) whenever nothing is left over.
+	carry []byte
+	first int
+	// more says that carry may hold whole commands: they are executed before
+	// anything is read.
+	more bool
+	// out[sent:] is to be sent.
+	out  []byte
+	sent int
+	// pushSeq is the highest sequence that a push waits for.
+	pushSeq uint64
+	// commandsMax bounds the commands parsed ahead; it falls to one when the
+	// session parks, because what was parsed ahead is parsed again.
+	commandsMax int
+	// drained counts what was discarded while draining, since drainSinceMs.
+	drained      int
+	drainSinceMs int64
+
+	// fd and ready are the socket as an event loop knows it.
+	fd    int
+	ready readiness
+}
+
+// readiness is what an edge-triggered loop must remember about a socket.
+type readiness struct {
+	readable, writable, hangup bool
+	queued, gated, registered  bool
+}
+
+// mail is what other goroutines have for a session.
+type mail struct {
+	mu      sync.Mutex
+	pushed  []byte
+	seq     uint64
+	resumed bool
+	reply   func(out []byte) []byte
+	kill    bool
+	shrink  bool
+	// posted says that the driver knows of the mail; closed, that nobody reads
+	// it any more.
+	posted, closed bool
+}
+
+// letter is a snapshot of mail, taken by the driver.
+type letter struct {
+	pushed  []byte
+	seq     uint64
+	resumed bool
+	reply   func(out []byte) []byte
+	kill    bool
+	shrink  bool
+}
+
+func (s *session) ID() int64          { return s.id }
+func (s *session) RemoteAddr() string { return s.remote }
+func (s *session) LocalAddr() string  { return s.local }
+func (s *session) Local() bool        { return s.isNear }
+func (s *session) Info() *Info        { return &s.info }
+
+// Resume implements Conn.
+func (s *session) Resume(reply func(out []byte) []byte) {
+	s.post(func(m *mail) { m.resumed, m.reply = true, reply })
+}
+
+// Kill implements Conn.
+func (s *session) Kill() {
+	s.post(func(m *mail) { m.kill = true })
+}
+
+// shrinkLater asks the driver to give the session's spare buffers back.
+func (s *session) shrinkLater() {
+	s.post(func(m *mail) { m.shrink = true })
+}
+
+// Push implements Conn. What waits in the mail counts against the output limit
+// at once, so that a peer that does not read cannot make it grow.
+func (s *session) Push(data []byte, seq uint64) {
+	s.post(func(m *mail) {
+		if m.kill {
+			return
+		}
+		m.pushed = append(m.pushed, data...)
+		m.seq = max(m.seq, seq)
+		s.info.pushedBytes.Store(int64(len(m.pushed)))
+		if s.overOutputLimit() {
+			m.kill = true
+			m.pushed = nil
+		}
+	})
+}
+
+// post changes the mail and tells the driver, once per delivery.
+func (s *session) post(change func(m *mail)) {
+	s.mail.mu.Lock()
+	if s.mail.closed {
+		s.mail.mu.Unlock()
+		return
+	}
+	change(&s.mail)
+	tell := !s.mail.posted
+	s.mail.posted = true
+	s.mail.mu.Unlock()
+	if tell {
+		s.driver.deliver(s)
+	}
+}
+
+// collect takes the mail. A resume is left where it is until the session has
+// parked: a worker may be faster than the command that started it.
+func (s *session) collect() letter {
+	m := &s.mail
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.posted = false
+	taken := letter{pushed: m.pushed, seq: m.seq, kill: m.kill, shrink: m.shrink}
+	m.pushed, m.seq, m.shrink = nil, 0, false
+	if taken.pushed != nil {
+		s.info.pushedBytes.Store(0)
+	}
+	if s.phase == parked || s.phase == blocked {
+		taken.resumed, taken.reply = m.resumed, m.reply
+		m.resumed, m.reply = false, nil
+	}
+	return taken
+}
+
+// resumePending reports whether a resume came before the session parked.
+func (s *session) resumePending() bool {
+	s.mail.mu.Lock()
+	defer s.mail.mu.Unlock()
+	return s.mail.resumed
+}
+
+// apply acts on mail. It reports false when the session is to be closed.
+func (s *session) apply(taken letter, p *pool) bool {
+	if taken.kill {
+		return false
+	}
+	if taken.resumed {
+		s.phase = running
+		s.info.set(FlagBlocked, false)
+		if taken.reply != nil {
+			s.out = taken.reply(s.output(p))
+		}
+	}
+	if len(taken.pushed) > 0 && s.phase < finishing {
+		s.out = append(s.output(p), taken.pushed...)
+		s.pushSeq = max(s.pushSeq, taken.seq)
+	}
+	s.noteOutput()
+	return true
+}
+
+// output is the buffer to append replies to.
+func (s *session) output(p *pool) []byte {
+	if s.out == nil {
+		s.out = p.get(readMinBytes)
+	}
+	if s.sent > 0 && s.sent >= len(s.out)/2 {
+		n := copy(s.out, s.out[s.sent:])
+		s.out, s.sent = s.out[:n], 0
+	}
+	return s.out
+}
+
+// pending is how many bytes wait to be sent.
+func (s *session) pending() int { return len(s.out) - s.sent }
+
+// written notes that n bytes of the output have left, and gives the buffer
+// back when all have.
+func (s *session) written(n int, p *pool) {
+	s.sent += n
+	if s.sent == len(s.out) && s.out != nil {
+		p.put(s.out)
+		s.out, s.sent = nil, 0
+	}
+}
+
+// noteOutput publishes how much output is pending.
+func (s *session) noteOutput() {
+	pending := int64(s.pending())
+	if pending != s.info.outputBytes.Load() {
+		s.info.outputBytes.Store(pending)
+	}
+}
+
+// seq is what must be durable before the output may leave.
+func (s *session) seq() uint64 {
+	return max(s.pushSeq, s.executor.GateSeq())
+}
+
+// runnable reports whether commands may be executed.
+func (s *session) runnable() bool {
+	return s.phase == running && !s.ready.gated && s.pending() < outputHighBytes
+}
+
+// reserve makes room in carry for the next read and returns the room. Its size
+// is exact when a large bulk is on its way.
+func (s *session) reserve(p *pool) []byte {
+	have := len(s.carry) - s.first
+	room, exact := readMinBytes, false
+	if wanted := s.reader.wanted(); wanted-have > 0 && s.reader.bulkBytes >= largeBulkBytes {
+		room, exact = wanted-have, true
+	}
+	if cap(s.carry)-len(s.carry) < room {
+		s.moveCarry(have, room, exact, p)
+	}
+	limit := cap(s.carry)
+	if exact {
+		limit = len(s.carry) + room
+	}
+	return s.carry[len(s.carry):limit]
+}
+
+// moveCarry moves what is left over to the front of a buffer with room behind
+// it. Growth at least doubles what has been copied once already, so that the
+// copies of a request of many large arguments stay linear.
+func (s *session) moveCarry(have, room int, exact bool, p *pool) {
+	size := have + room
+	if size <= cap(s.carry) && s.first > 0 && (s.first >= have || exact) {
+		copy(s.carry[:have], s.carry[s.first:])
+		s.carry, s.first = s.carry[:have], 0
+		return
+	}
+	if have >= largeBulkBytes {
+		size = max(size, have*2)
+	}
+	moved := append(p.get(size), s.carry[s.first:]...)
+	p.put(s.carry)
+	s.carry, s.first = moved, 0
+}
+
+// received notes n bytes read into what reserve returned. It reports false when
+// the connection's query buffer is over its limit.
+func (s *session) received(n int) bool {
+	s.carry = s.carry[:len(s.carry)+n]
+	held := int64(len(s.carry)-s.first) + int64(len(s.reader.spans)*argumentCostBytes)
+	return held <= s.server.settings().QueryBufferMaxBytes
+}
+
+// keep makes rest, the unconsumed end of window, the session's carry. window is
+// either carry[first:] or bytes that others will overwrite.
+func (s *session) keep(rest []byte, inCarry bool, p *pool) {
+	s.info.queryBytes.Store(int64(len(rest)))
+	switch {
+	case len(rest) == 0:
+		p.put(s.carry)
+		s.carry, s.first = nil, 0
+	case !inCarry:
+		size := len(rest)
+		if s.reader.inBulk {
+			size = max(size, s.reader.wanted())
+		}
+		s.carry, s.first = append(p.get(size), rest...), 0
+	case cap(s.carry) > outputKeepBytes && len(rest) < cap(s.carry)/8 && !s.reader.inBulk:
+		// A large request has passed; its buffer goes.
+		s.carry, s.first = append(p.get(len(rest)), rest...), 0
+	default:
+		s.first = len(s.carry) - len(rest)
+	}
+	s.info.queryFreeBytes.Store(int64(cap(s.carry) - len(rest)))
+}
+
+// shrink gives back what an idle session need not hold.
+func (s *session) shrink() {
+	if s.carry != nil && cap(s.carry)-(len(s.carry)-s.first) > readMinBytes && !s.reader.inBulk {
+		s.carry, s.first = append([]byte(nil), s.carry[s.first:]...), 0
+	}
+}
+
+// end closes the session's inner side, once: its executor and its mail.
+func (s *session) end() {
+	s.mail.mu.Lock()
+	closed := s.mail.closed
+	s.mail.closed = true
+	s.mail.pushed, s.mail.reply = nil, nil
+	s.mail.mu.Unlock()
+	if closed {
+		return
+	}
+	s.server.clients.remove(s)
+	s.executor.Close()
+}
+
+// overOutputLimit reports whether what waits to be sent is over the hard limit
+// of the session's class.
+func (s *session) overOutputLimit() bool {
+	limit := s.server.settings().OutputLimits[s.info.class()]
+	return limit.HardBytes > 0 && s.info.outputMemory() > limit.HardBytes
+}
+
+var _ Conn = (*session)(nil)
