@@ -94,7 +94,18 @@ func TestClientReceives(t *testing.T) {
 		bytes string
 		want  error
 	}{{"", io.EOF}, {"$3\r\nab", io.ErrUnexpectedEOF}} {
-		near, far := net.Pipe()
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := Dial(listener.Addr().String(), 5*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		far, err := listener.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
 		go func() {
 			for _, piece := range []string{"+O", "K\r\n$3\r", "\nfoo\r\n", tail.bytes} {
 				if piece != "" {
@@ -103,7 +114,6 @@ func TestClientReceives(t *testing.T) {
 			}
 			_ = far.Close()
 		}()
-		c := NewClient(near, 5*time.Second)
 		for _, want := range []string{"OK", "foo"} {
 			reply, err := c.Receive()
 			if err != nil || reply.Text() != want {
@@ -113,7 +123,7 @@ func TestClientReceives(t *testing.T) {
 		if _, err := c.Receive(); !errors.Is(err, tail.want) {
 			t.Errorf("after %q: %v, want %v", tail.bytes, err, tail.want)
 		}
-		if err := c.Close(); err != nil {
+		if err := errors.Join(c.Close(), listener.Close()); err != nil {
 			t.Error(err)
 		}
 	}
