@@ -1,0 +1,243 @@
+package commands
+
+import (
+	"strings"
+	"sync"
+
+	"reminis/commands/grammar"
+	"reminis/commands/reply"
+	"reminis/engine"
+)
+
+// This file owns what a command is: its declaration, and the generic bridge from
+// a declaration's params struct to the dispatcher. It must not know any command.
+
+// Flags are the facts about a command that are not in its grammar. COMMAND INFO
+// prints them; ACL categories and admission derive from them.
+type Flags uint32
+
+const (
+	Write        Flags = 1 << iota // may change data
+	ReadOnly                       // reads data, never changes it
+	DenyOOM                        // refused when memory is over maxmemory
+	Admin                          // administers the server
+	PubSub                         // publishes or subscribes
+	NoScript                       // not from scripts
+	Blocking                       // may wait for other clients
+	Loading                        // allowed while loading
+	Stale                          // allowed on a stale replica
+	SkipMonitor                    // not shown by MONITOR
+	SkipSlowlog                    // not in the slow log
+	Fast                           // O(1) or O(log n)
+	NoAuth                         // allowed before AUTH
+	MayReplicate                   // may replicate without changing data
+	NoMulti                        // not inside MULTI
+	AllowBusy                      // allowed while a script runs too long
+	NoAsyncLoading                 // refused while a replica loads in the background
+	Immediate                      // runs at once even inside MULTI; not shown to clients
+)
+
+// Lock says what a data command locks before its handler runs.
+type Lock uint8
+
+const (
+	// LockKeys locks the shards of the keys that the grammar finds.
+	LockKeys Lock = iota
+	// LockAll locks every shard.
+	LockAll
+	// LockNone locks nothing: the handler takes one shard or owner at a time
+	// through the transaction.
+	LockNone
+)
+
+// Declaration is a command as its literal above the handler says it.
+type Declaration struct {
+	Name       string // lower case
+	Family     Family
+	Since      string
+	Complexity string
+	Summary    string
+	Flags      Flags
+	// Lock is for commands on data only.
+	Lock Lock
+	// Offload runs the handler on a worker while the session is parked, because
+	// it may run long or read from disk. Inside EXEC it runs inline.
+	Offload bool
+	// Tips and Categories go into COMMAND INFO and ACL as they are.
+	Tips       []string
+	Categories []string
+	// Arity overrides what the grammar says; ArityReason says why.
+	Arity       int
+	ArityReason string
+	Reply       reply.Shape
+}
+
+// Command is a declared command or subcommand.
+type Command struct {
+	Declaration
+	Parent *Command
+	Subs   []*Command
+
+	grammar *grammar.Shape
+	// data runs a handler on data; session one on the session. One is set,
+	// neither for a container of subcommands.
+	data    func(tx *engine.Tx, argv [][]byte, w *reply.Writer) error
+	session func(s *Session, argv [][]byte, w *reply.Writer) error
+	subs    map[string]*Command
+	stats   commandStats
+}
+
+// FullName is the name as COMMAND prints it: `config|get` for a subcommand.
+func (c *Command) FullName() string {
+	if c.Parent != nil {
+		return c.Parent.Name + "|" + c.Name
+	}
+	return c.Name
+}
+
+// words is how many words of a command line are the name.
+func (c *Command) words() int {
+	if c.Parent != nil {
+		return 2
+	}
+	return 1
+}
+
+// arity is Redis's arity of the command, the name's words counted: positive
+// exact, negative a minimum.
+func (c *Command) arity() int {
+	if c.Declaration.Arity != 0 {
+		return c.Declaration.Arity
+	}
+	if c.grammar == nil {
+		return -2
+	}
+	return c.grammar.Arity(c.words())
+}
+
+// onData declares a command whose handler works inside a transaction. Params
+// are pooled: a handler must not keep them.
+func onData[P any](d Declaration, g *grammar.Grammar[P], run func(tx *engine.Tx, p *P, w *reply.Writer) error) *Command {
+	pool := &sync.Pool{New: func() any { return new(P) }}
+	return &Command{Declaration: d, grammar: &g.Shape, data: func(tx *engine.Tx, argv [][]byte, w *reply.Writer) error {
+		p := pool.Get().(*P)
+		defer pool.Put(p)
+		if err := g.Parse(argv, p); err != nil {
+			return err
+		}
+		return run(tx, p, w)
+	}}
+}
+
+// onSession declares a command whose handler works on the session or the
+// process.
+func onSession[P any](d Declaration, g *grammar.Grammar[P], run func(s *Session, p *P, w *reply.Writer) error) *Command {
+	return &Command{Declaration: d, grammar: &g.Shape, session: func(s *Session, argv [][]byte, w *reply.Writer) error {
+		p := new(P)
+		if err := g.Parse(argv, p); err != nil {
+			return err
+		}
+		return run(s, p, w)
+	}}
+}
+
+// container declares a command that is only a name for its subcommands.
+func container(d Declaration, subs ...*Command) *Command {
+	c := &Command{Declaration: d, Subs: subs, subs: map[string]*Command{}}
+	for _, sub := range subs {
+		sub.Parent = c
+		sub.Family = d.Family
+		c.subs[sub.Name] = sub
+	}
+	return c
+}
+
+// noParams is the params of a command without arguments.
+type noParams struct{}
+
+// is says whether all of flags are set.
+func (c *Command) is(flags Flags) bool { return c.Flags&flags == flags }
+
+// subcommand finds a subcommand by the word that a client sent.
+func (c *Command) subcommand(word []byte) *Command {
+	var buf [32]byte
+	name, ok := lowered(buf[:0], word)
+	if !ok {
+		return nil
+	}
+	return c.subs[string(name)]
+}
+
+// lowered appends word in lower case, unless it is longer than any name.
+func lowered(dst, word []byte) ([]byte, bool) {
+	if len(word) > cap(dst) {
+		return nil, false
+	}
+	for _, c := range word {
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		dst = append(dst, c)
+	}
+	return dst, true
+}
+
+// Family is a group of commands as Redis's documentation has them.
+type Family string
+
+const (
+	Generic      Family = "generic"
+	Strings      Family = "string"
+	Bitmap       Family = "bitmap"
+	Hashes       Family = "hash"
+	Connection   Family = "connection"
+	Server       Family = "server"
+	Transactions Family = "transactions"
+	Memory       Family = "memory"
+)
+
+// Table is all commands by name.
+type Table struct {
+	byName map[string]*Command
+	all    []*Command
+}
+
+// NewTable builds the table of families. It panics on a name declared twice:
+// that is a mistake of the programmer.
+func NewTable(families ...[]*Command) *Table {
+	t := &Table{byName: map[string]*Command{}}
+	for _, family := range families {
+		for _, c := range family {
+			if t.byName[c.Name] != nil {
+				panic("commands: " + c.Name + " is declared twice")
+			}
+			if c.Name != strings.ToLower(c.Name) {
+				panic("commands: " + c.Name + " is not in lower case")
+			}
+			t.byName[c.Name] = c
+			t.all = append(t.all, c)
+		}
+	}
+	return t
+}
+
+// All is every command in the order of declaration.
+func (t *Table) All() []*Command { return t.all }
+
+// find looks up the command that argv names, subcommands included. It returns
+// the container when the second word names none.
+func (t *Table) find(argv [][]byte) *Command {
+	var buf [32]byte
+	name, ok := lowered(buf[:0], argv[0])
+	if !ok {
+		return nil
+	}
+	c := t.byName[string(name)]
+	if c == nil || c.subs == nil || len(argv) < 2 {
+		return c
+	}
+	if sub := c.subcommand(argv[1]); sub != nil {
+		return sub
+	}
+	return c
+}

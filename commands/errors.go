@@ -1,0 +1,113 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"reminis/commands/grammar"
+)
+
+// This file owns the texts of all errors that commands answer, byte for byte
+// those of Redis 7.0.15 where Redis has them. It must not know who returns them.
+
+// Error is an error for the client: its first word is a stable code.
+type Error string
+
+func (e Error) Error() string { return string(e) }
+
+// The errors, in the order of precedence in which Redis's processCommand and the
+// handlers find them.
+const (
+	ErrNoAuth         Error = "NOAUTH Authentication required."
+	ErrWrongPass      Error = "WRONGPASS invalid username-password pair or user is disabled."
+	ErrNoPassword     Error = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
+	ErrSyntax         Error = "ERR syntax error"
+	ErrNotInteger     Error = "ERR value is not an integer or out of range"
+	ErrNotFloat       Error = "ERR value is not a valid float"
+	ErrOutOfRange     Error = "ERR value is out of range"
+	ErrNotPositive    Error = "ERR value is out of range, must be positive"
+	ErrNoSuchKey      Error = "ERR no such key"
+	ErrOverflow       Error = "ERR increment or decrement would overflow"
+	ErrFloatNaN       Error = "ERR increment would produce NaN or Infinity"
+	ErrStringTooLong  Error = "ERR string exceeds maximum allowed size (proto-max-bulk-len)"
+	ErrOffset         Error = "ERR offset is out of range"
+	ErrSameObject     Error = "ERR source and destination objects are the same"
+	ErrDBIndex        Error = "ERR DB index is out of range"
+	ErrInvalidDBIndex Error = "ERR invalid DB index"
+	ErrInvalidCursor  Error = "ERR invalid cursor"
+
+	ErrNestedMulti    Error = "ERR MULTI calls can not be nested"
+	ErrNoMulti        Error = "ERR Command not allowed inside a transaction"
+	ErrExecNoMulti    Error = "ERR EXEC without MULTI"
+	ErrDiscardNoMulti Error = "ERR DISCARD without MULTI"
+	ErrWatchInMulti   Error = "ERR WATCH inside MULTI is not allowed"
+	ErrExecAbort      Error = "EXECABORT Transaction discarded because of previous errors."
+	ErrOOM            Error = "OOM command not allowed when used memory > 'maxmemory'."
+	ErrLoading        Error = "LOADING Redis is loading the dataset in memory"
+)
+
+// errUnknownCommand quotes the arguments as Redis does: at most 128 bytes of
+// each and in all (server.c processCommand).
+func errUnknownCommand(argv [][]byte) error {
+	var args strings.Builder
+	for _, a := range argv[1:] {
+		if args.Len() >= 128 {
+			break
+		}
+		a = a[:min(len(a), 128-args.Len())]
+		fmt.Fprintf(&args, "'%s' ", upToNul(a))
+	}
+	name := argv[0]
+	return Error(fmt.Sprintf("ERR unknown command '%s', with args beginning with: %s", upToNul(name[:min(len(name), 128)]), args.String()))
+}
+
+// upToNul is an argument as C's %s prints it.
+func upToNul(a []byte) []byte {
+	for i, c := range a {
+		if c == 0 {
+			return a[:i]
+		}
+	}
+	return a
+}
+
+func errUnknownSubcommand(c *Command, word []byte) error {
+	return Error(fmt.Sprintf("ERR unknown subcommand '%s'. Try %s HELP.", upToNul(word[:min(len(word), 128)]), strings.ToUpper(c.Name)))
+}
+
+func errArity(c *Command) error {
+	return Error("ERR wrong number of arguments for '" + c.FullName() + "' command")
+}
+
+// fromGrammar turns a parse error into the client's text.
+func fromGrammar(c *Command, err *grammar.Error, argv [][]byte) Error {
+	if text := err.Format(c.FullName(), argv); text != "" {
+		if code, _, ok := strings.Cut(text, " "); ok && code == strings.ToUpper(code) && len(code) > 1 && code != "DB" {
+			return Error(text)
+		}
+		return Error("ERR " + text)
+	}
+	switch err.Kind {
+	case grammar.Arity:
+		return Error("ERR wrong number of arguments for '" + c.FullName() + "' command")
+	case grammar.NotInteger:
+		return ErrNotInteger
+	case grammar.NotFloat:
+		return ErrNotFloat
+	case grammar.OutOfRange:
+		return ErrOutOfRange
+	case grammar.NotPositive:
+		return ErrNotPositive
+	}
+	return ErrSyntax
+}
+
+// errText is what the client reads of err: errors without a code get ERR.
+func errText(c *Command, err error, argv [][]byte) string {
+	var parse *grammar.Error
+	if errors.As(err, &parse) {
+		return string(fromGrammar(c, parse, argv))
+	}
+	return err.Error()
+}

@@ -1,0 +1,11 @@
+package commands
+
+// This file owns the list of families: the one place that a new family is added
+// to.
+
+// DefaultTable is every command of this server.
+func DefaultTable() *Table {
+	return NewTable(
+		transactionCommands(),
+	)
+}

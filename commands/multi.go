@@ -1,0 +1,213 @@
+package commands
+
+import (
+	"reminis/commands/grammar"
+	"reminis/commands/reply"
+	"reminis/engine"
+)
+
+// This file owns transactions: MULTI, EXEC, DISCARD, WATCH, UNWATCH and the
+// queue behind them. Queued commands run in one engine transaction, so EXEC is
+// one batch.
+
+// multi is a session's open transaction.
+type multi struct {
+	open    bool
+	spoiled bool
+	queue   []queued
+	bytes   int
+}
+
+type queued struct {
+	command *Command
+	argv    [][]byte
+}
+
+func (m *multi) add(c *Command, argv [][]byte) {
+	for _, a := range argv {
+		m.bytes += len(a)
+	}
+	m.queue = append(m.queue, queued{c, copyArgs(argv)})
+}
+
+// spoil makes the EXEC to come fail.
+func (m *multi) spoil() {
+	if m.open {
+		m.spoiled = true
+	}
+}
+
+func (m *multi) reset() { *m = multi{} }
+
+func transactionCommands() []*Command {
+	return []*Command{multiCommand(), execCommand(), discardCommand(), watchCommand(), unwatchCommand()}
+}
+
+func multiCommand() *Command {
+	return onSession(Declaration{
+		Name: "multi", Family: Transactions, Since: "1.2.0", Complexity: "O(1)",
+		Summary: "Mark the start of a transaction block",
+		Flags:   NoScript | Loading | Stale | Fast | AllowBusy | Immediate,
+		Reply:   reply.OK(),
+	}, grammar.Compile[noParams](), runMulti)
+}
+
+func runMulti(s *Session, _ *noParams, w *reply.Writer) error {
+	if s.multi.open {
+		return ErrNestedMulti
+	}
+	s.multi.open = true
+	w.OK()
+	return nil
+}
+
+func discardCommand() *Command {
+	return onSession(Declaration{
+		Name: "discard", Family: Transactions, Since: "2.0.0", Complexity: "O(N), when N is the number of queued commands",
+		Summary: "Discard all commands issued after MULTI",
+		Flags:   NoScript | Loading | Stale | Fast | AllowBusy | Immediate,
+		Reply:   reply.OK(),
+	}, grammar.Compile[noParams](), runDiscard)
+}
+
+func runDiscard(s *Session, _ *noParams, w *reply.Writer) error {
+	if !s.multi.open {
+		return ErrDiscardNoMulti
+	}
+	s.multi.reset()
+	s.Core.Engine.Unwatch(&s.watch)
+	w.OK()
+	return nil
+}
+
+func execCommand() *Command {
+	return onSession(Declaration{
+		Name: "exec", Family: Transactions, Since: "1.2.0", Complexity: "Depends on commands in the transaction",
+		Summary: "Execute all commands issued after MULTI",
+		Flags:   NoScript | Loading | Stale | SkipSlowlog | Immediate,
+		Reply:   reply.Any(),
+	}, grammar.Compile[noParams](), runExec)
+}
+
+func runExec(s *Session, _ *noParams, w *reply.Writer) error {
+	if !s.multi.open {
+		return ErrExecNoMulti
+	}
+	queue, spoiled := s.multi.queue, s.multi.spoiled
+	s.multi.reset()
+	defer s.Core.Engine.Unwatch(&s.watch)
+	if spoiled {
+		return ErrExecAbort
+	}
+	for i := range queue {
+		if queue[i].command.is(Write) {
+			if err := s.Core.Engine.Ready(); err != nil {
+				return Error("EXECABORT Transaction discarded because of: " + err.Error())
+			}
+			break
+		}
+	}
+	tx := s.begin()
+	s.lockQueue(tx, queue)
+	if tx.CheckWatch(&s.watch) {
+		tx.Commit()
+		tx.Done()
+		w.NullArray()
+		return nil
+	}
+	w.Array(len(queue))
+	for i := range queue {
+		s.callQueued(tx, &queue[i])
+	}
+	tx.Commit()
+	s.raise(tx.GateSeq())
+	tx.Done()
+	return nil
+}
+
+// lockQueue locks all that the queue and the watched keys touch: the shards of
+// their keys where every command says which, else all shards.
+func (s *Session) lockQueue(tx *engine.Tx, queue []queued) {
+	var all [][]byte
+	s.watch.Keys(func(_ int, key string) { all = append(all, []byte(key)) })
+	for i := range queue {
+		c := queue[i].command
+		if c.data == nil && !c.is(Admin) {
+			continue
+		}
+		if c.data == nil || c.Lock != LockKeys || c.Offload {
+			tx.LockAll()
+			return
+		}
+		keys, ok := keysOf(c.grammar, queue[i].argv[c.words():])
+		if !ok {
+			tx.LockAll()
+			return
+		}
+		all = append(all, keys...)
+	}
+	tx.LockKeys(all)
+}
+
+// callQueued runs one command of EXEC inside its transaction.
+func (s *Session) callQueued(tx *engine.Tx, q *queued) {
+	c, args := q.command, q.argv[q.command.words():]
+	mark := s.writer.Mark()
+	s.tx, tx.DB = tx, s.DB
+	var err error
+	if c.session != nil {
+		err = c.session(s, args, &s.writer)
+	} else {
+		err = c.data(tx, args, &s.writer)
+	}
+	s.tx = nil
+	if err != nil {
+		s.writer.Truncate(mark)
+		s.fail(c, err, args)
+	}
+}
+
+type watchParams struct{ keys [][]byte }
+
+func watchCommand() *Command {
+	return onSession(Declaration{
+		Name: "watch", Family: Transactions, Since: "2.2.0", Complexity: "O(1) for every key.",
+		Summary: "Watch the given keys to determine execution of the MULTI/EXEC block",
+		Flags:   NoScript | Loading | Stale | Fast | AllowBusy | Immediate,
+		Reply:   reply.OK(),
+	}, grammar.Compile(
+		grammar.Keys("key", func(p *watchParams) *[][]byte { return &p.keys }, grammar.RO),
+	), runWatch)
+}
+
+func runWatch(s *Session, p *watchParams, w *reply.Writer) error {
+	if s.multi.open {
+		return ErrWatchInMulti
+	}
+	tx := s.begin()
+	tx.LockKeys(p.keys)
+	tx.Watch(&s.watch, p.keys)
+	tx.Commit()
+	tx.Done()
+	w.OK()
+	return nil
+}
+
+func unwatchCommand() *Command {
+	return onSession(Declaration{
+		Name: "unwatch", Family: Transactions, Since: "2.2.0", Complexity: "O(1)",
+		Summary: "Forget about all watched keys",
+		Flags:   NoScript | Loading | Stale | Fast | AllowBusy,
+		Reply:   reply.OK(),
+	}, grammar.Compile[noParams](), runUnwatch)
+}
+
+func runUnwatch(s *Session, _ *noParams, w *reply.Writer) error {
+	// Inside EXEC the locks of the watched shards are held, and EXEC forgets
+	// the watches itself at its end.
+	if s.tx == nil {
+		s.Core.Engine.Unwatch(&s.watch)
+	}
+	w.OK()
+	return nil
+}

@@ -1,0 +1,131 @@
+package commands
+
+import (
+	"reminis/commands/reply"
+	"reminis/engine"
+)
+
+// This file owns what a connection has between its commands, and what commands
+// ask of the connection and the process around them. It must not know sockets.
+
+// Peer is the connection behind a session.
+type Peer interface {
+	// ID is unique in the life of the process.
+	ID() int64
+	// RemoteAddr is the peer's address as CLIENT LIST prints it.
+	RemoteAddr() string
+	// Resume ends a park: reply appends the answer to out.
+	Resume(reply func(out []byte) []byte)
+}
+
+// Session is one client's state. Its methods are called by one goroutine at a
+// time.
+type Session struct {
+	Core *Core
+	Peer Peer
+
+	DB            int
+	User          string
+	Name          string
+	LibName       string
+	LibVersion    string
+	Authenticated bool
+	NoEvict       bool
+	NoTouch       bool
+	// LastCommand is the full name of the last command, for CLIENT LIST.
+	LastCommand string
+	// Proto is 2 or 3.
+	Proto int
+
+	client  string // the peer as audit events name it
+	writer  reply.Writer
+	gateSeq uint64
+	next    Next
+	mode    replyMode
+	multi   multi
+	watch   engine.Watch
+	tx      *engine.Tx // the transaction of the EXEC that is running, or nil
+	batch   []prefetched
+	taken   int // commands of batch executed
+	walked  int // commands of batch prefetched in phase 1
+}
+
+// Next says what the session's driver does after a command.
+type Next uint8
+
+const (
+	Continue Next = iota
+	CloseAfterReply
+	CloseNow
+	Park  // the reply comes through Peer.Resume
+	Retry // nothing happened: execute the same command again after Peer.Resume
+)
+
+// replyMode is CLIENT REPLY.
+type replyMode uint8
+
+const (
+	replyOn replyMode = iota
+	replyOff
+	replySkipNext // set by CLIENT REPLY SKIP: the next command's reply is dropped
+	replySkip     // this command's reply is dropped
+)
+
+// NewSession opens a session on peer.
+func (k *Core) NewSession(peer Peer) *Session {
+	s := &Session{Core: k, Peer: peer, User: defaultUser, Proto: 2}
+	s.Authenticated = k.Config.Get("requirepass") == ""
+	s.SetName("")
+	return s
+}
+
+// defaultUser is who a connection is before AUTH names another.
+const defaultUser = "default"
+
+// GateSeq is the journal sequence that must be durable before the replies
+// written so far may leave.
+func (s *Session) GateSeq() uint64 { return s.gateSeq }
+
+// AuthRequired says whether the client has yet to authenticate.
+func (s *Session) AuthRequired() bool { return !s.Authenticated }
+
+// InMulti is the number of commands queued by MULTI, -1 outside of it.
+func (s *Session) InMulti() int {
+	if !s.multi.open {
+		return -1
+	}
+	return len(s.multi.queue)
+}
+
+// Watching is the number of watched keys.
+func (s *Session) Watching() int { return s.watch.Len() }
+
+// Close forgets what others know of the session.
+func (s *Session) Close() {
+	s.multi.reset()
+	s.Core.Engine.Unwatch(&s.watch)
+}
+
+// raise makes the session's replies wait for seq.
+func (s *Session) raise(seq uint64) { s.gateSeq = max(s.gateSeq, seq) }
+
+// actor is the session as an actor of changes.
+func (s *Session) actor() engine.Actor {
+	return engine.Actor{User: s.User, Client: s.client}
+}
+
+// SetName names the connection, for people and for the audit trail.
+func (s *Session) SetName(name string) {
+	s.Name, s.client = name, s.Peer.RemoteAddr()
+	if name != "" {
+		s.client = name + "@" + s.client
+	}
+}
+
+// begin takes a transaction for the session.
+func (s *Session) begin() *engine.Tx {
+	tx := s.Core.Engine.Begin()
+	tx.DB, tx.NoTouch = s.DB, s.NoTouch
+	tx.Actor = s.actor()
+	return tx
+}

@@ -1,0 +1,225 @@
+package engine
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"reminis/engine/effect"
+	"reminis/engine/table"
+)
+
+// This file owns every change of state: live transactions and recovery pass
+// through apply, so replay is the same code as running. It must not decide
+// anything: handlers check, apply does.
+
+// apply changes state as x says. The locks that x needs are held.
+func (tx *Tx) apply(x *effect.Effect) {
+	db := int(x.DB)
+	switch x.Kind {
+	case effect.StringSet:
+		tx.applyStringSet(db, x)
+	case effect.StringSplice:
+		tx.applyStringSplice(db, x)
+	case effect.KeyDelete:
+		tx.applyKeyDelete(db, x.Key)
+	case effect.DeadlineSet:
+		tx.applyDeadline(db, x.Key, x.DeadlineMs)
+	case effect.HashSet:
+		tx.applyHashSet(db, x)
+	case effect.HashDelete:
+		tx.applyHashDelete(db, x)
+	case effect.KeyRename:
+		tx.applyKeyRename(db, x)
+	case effect.KeyCopy:
+		tx.applyKeyCopy(db, x)
+	case effect.DBFlush:
+		tx.applyFlush(db)
+	case effect.DBSwap:
+		tx.applySwap(db, int(x.Number))
+	case effect.RecordPut:
+		tx.applyRecordPut(db, x)
+	case effect.RecordForget:
+		tx.applyRecordForget(db, x)
+	case effect.RecordDeadline:
+		tx.applyRecordDeadline(db, x)
+	case effect.EventAppend:
+		tx.applyEvent(db, x)
+	case effect.CommandDone:
+		tx.applyCommandDone(db, x)
+	default:
+		panic(fmt.Sprintf("engine: effect of kind %d", x.Kind))
+	}
+}
+
+// put makes key an entry of kind with valueBytes of value, which the caller
+// fills, and keeps the deadline order and the objects in step.
+func (tx *Tx) put(db int, key []byte, kind uint8, deadlineMs int64, valueBytes int) (*keyspace, table.Entry) {
+	at := tx.at(db, key)
+	ks := tx.e.ensure(&tx.e.shards[at.shard], db)
+	old, existed := ks.keys.Get(at.hash, key)
+	oldMs := int64(0)
+	if existed {
+		oldMs = old.DeadlineMs()
+		if holdsObject(old.Kind()) {
+			ks.objects.take(objectRef(old.Value())).drop()
+		}
+	}
+	x, _ := ks.keys.Put(at.hash, key, kind, deadlineMs, valueBytes)
+	ks.reorder(tx, at.hash, oldMs, deadlineMs)
+	if !existed {
+		tx.initAccess(x)
+	}
+	ks.changed(key)
+	return ks, x
+}
+
+// reorder keeps the deadline order and the expirer in step with an entry.
+func (ks *keyspace) reorder(tx *Tx, hash uint64, fromMs, toMs int64) {
+	if fromMs == 0 && toMs == 0 {
+		return
+	}
+	ks.deadlines.move(hash, fromMs, toMs)
+	if toMs != 0 {
+		tx.e.expiry.announce(toMs)
+	}
+}
+
+// entry is the entry that an effect on an existing key refers to.
+func (tx *Tx) entry(db int, key []byte) (*keyspace, Place, table.Entry, bool) {
+	at := tx.at(db, key)
+	ks := tx.e.shards[at.shard].space(db)
+	if ks == nil {
+		return nil, at, table.Entry{}, false
+	}
+	x, ok := ks.keys.Get(at.hash, key)
+	return ks, at, x, ok
+}
+
+func (tx *Tx) applyStringSet(db int, x *effect.Effect) {
+	_, entry := tx.put(db, x.Key, kindString, x.DeadlineMs, len(x.Value))
+	copy(entry.Value(), x.Value)
+}
+
+func (tx *Tx) applyStringSplice(db int, x *effect.Effect) {
+	ks, at, entry, ok := tx.entry(db, x.Key)
+	end := int(x.Number) + len(x.Value)
+	if !ok {
+		ks, entry = tx.put(db, x.Key, kindRaw, 0, end)
+		clear(entry.Value())
+	} else if size := len(entry.Value()); size < end {
+		entry = ks.keys.Resize(at.hash, entry, end)
+		clear(entry.Value()[size:])
+	}
+	entry.SetKind(kindRaw)
+	copy(entry.Value()[x.Number:], x.Value)
+	ks.changed(x.Key)
+}
+
+func (tx *Tx) applyKeyDelete(db int, key []byte) {
+	ks, at, entry, ok := tx.entry(db, key)
+	if !ok {
+		return
+	}
+	if holdsObject(entry.Kind()) {
+		ks.objects.take(objectRef(entry.Value())).drop()
+	}
+	ks.deadlines.move(at.hash, entry.DeadlineMs(), 0)
+	ks.keys.Delete(at.hash, key)
+	ks.changed(key)
+}
+
+func (tx *Tx) applyDeadline(db int, key []byte, deadlineMs int64) {
+	ks, at, entry, ok := tx.entry(db, key)
+	if !ok {
+		return
+	}
+	from := entry.DeadlineMs()
+	ks.keys.SetDeadline(at.hash, entry, deadlineMs)
+	ks.reorder(tx, at.hash, from, deadlineMs)
+	ks.changed(key)
+}
+
+// applyKeyRename moves an entry; an object moves with its number, not by copy.
+func (tx *Tx) applyKeyRename(db int, x *effect.Effect) {
+	ks, at, entry, ok := tx.entry(db, x.Key)
+	if !ok {
+		return
+	}
+	kind, deadlineMs, access := entry.Kind(), entry.DeadlineMs(), entry.Access()
+	value := append(tx.buf[:0], entry.Value()...)
+	tx.buf = value
+	if holdsObject(kind) {
+		moved := ks.objects.take(objectRef(value))
+		ks.deadlines.move(at.hash, deadlineMs, 0)
+		ks.keys.Delete(at.hash, x.Key)
+		target, to := tx.put(int(x.Number), x.Field, kind, deadlineMs, objectRefBytes)
+		binary.LittleEndian.PutUint32(to.Value(), target.objects.add(moved))
+		to.SetAccess(access)
+		ks.changed(x.Key)
+		return
+	}
+	tx.applyKeyDelete(db, x.Key)
+	_, to := tx.put(int(x.Number), x.Field, kind, deadlineMs, len(value))
+	copy(to.Value(), value)
+	to.SetAccess(access)
+}
+
+func (tx *Tx) applyKeyCopy(db int, x *effect.Effect) {
+	ks, _, entry, ok := tx.entry(db, x.Key)
+	if !ok {
+		return
+	}
+	kind, deadlineMs := entry.Kind(), entry.DeadlineMs()
+	if kind == kindHash {
+		copied := ks.objects.all[objectRef(entry.Value())].(*hash).clone(tx.e)
+		target, to := tx.put(int(x.Number), x.Field, kind, deadlineMs, objectRefBytes)
+		binary.LittleEndian.PutUint32(to.Value(), target.objects.add(copied))
+		return
+	}
+	value := append(tx.buf[:0], entry.Value()...)
+	tx.buf = value
+	_, to := tx.put(int(x.Number), x.Field, kind, deadlineMs, len(value))
+	copy(to.Value(), value)
+}
+
+// applyFlush replaces every keyspace of db by nothing. The old ones are given
+// back by a goroutine: nobody can reach them any more, and a large database
+// must not stall whoever holds all locks.
+func (tx *Tx) applyFlush(db int) {
+	tx.flushRecords(db)
+	var old []*keyspace
+	for i := range tx.e.shards {
+		s := &tx.e.shards[i]
+		ks := s.space(db)
+		if ks == nil {
+			continue
+		}
+		ks.changedAll()
+		fresh := (*keyspace)(nil)
+		if len(ks.watched) > 0 {
+			fresh = tx.e.newKeyspace()
+			fresh.watched, ks.watched = ks.watched, nil
+		}
+		s.spaces[db].Store(fresh)
+		old = append(old, ks)
+	}
+	if len(old) > 0 {
+		go func() {
+			for _, ks := range old {
+				ks.drop()
+			}
+		}()
+	}
+}
+
+func (tx *Tx) applySwap(a, b int) {
+	tx.swapOwners(a, b)
+	for i := range tx.e.shards {
+		s := &tx.e.shards[i]
+		x, y := s.space(a), s.space(b)
+		swapWatched(x, y)
+		s.spaces[a].Store(y)
+		s.spaces[b].Store(x)
+		tx.keepWatches(s, a, b, x, y)
+	}
+}

@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"fmt"
+
+	"reminis/engine/table"
+)
+
+// This file owns the structure check that tests run after every step. It must
+// not repair anything.
+
+// check says where a keyspace's parts disagree.
+func (ks *keyspace) check(shard, db int) error {
+	if err := ks.keys.Check(); err != nil {
+		return fmt.Errorf("shard %d, database %d: %w", shard, db, err)
+	}
+	var err error
+	withDeadline, withObject := 0, 0
+	ks.keys.Each(func(x table.Entry) bool {
+		if shardOf(x.Key()) != shard {
+			err = fmt.Errorf("shard %d, database %d: key %q belongs to shard %d", shard, db, x.Key(), shardOf(x.Key()))
+			return false
+		}
+		if ms := x.DeadlineMs(); ms != 0 {
+			withDeadline++
+			if _, ok := ks.deadlines.tree.Get(deadline{ms, table.Hash(x.Key())}); !ok {
+				err = fmt.Errorf("shard %d, database %d: deadline %d of key %q is not in the order", shard, db, ms, x.Key())
+				return false
+			}
+		}
+		if holdsObject(x.Kind()) {
+			withObject++
+			if i := int(objectRef(x.Value())); i >= len(ks.objects.all) || ks.objects.all[i] == nil {
+				err = fmt.Errorf("shard %d, database %d: key %q holds object %d, which is not there", shard, db, x.Key(), i)
+				return false
+			}
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	if n := ks.deadlines.len(); n != withDeadline {
+		return fmt.Errorf("shard %d, database %d: %d deadlines for %d entries that have one", shard, db, n, withDeadline)
+	}
+	if n := len(ks.objects.all) - len(ks.objects.free); n != withObject {
+		return fmt.Errorf("shard %d, database %d: %d objects for %d entries that hold one", shard, db, n, withObject)
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+package engine
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"reminis/engine/effect"
+	"reminis/engine/table"
+)
+
+// This file owns the engine's structure: shards, the keyspaces in them, and how
+// they come to be. It must not know commands, sockets or files.
+
+// Options say what an engine is built from. The zero value of a field means its
+// default.
+type Options struct {
+	// Databases is how many numbered databases there are; default 16.
+	Databases int
+	// Journal keeps batches; default: one that numbers and forgets them.
+	Journal Journal
+	// Archive answers reads of history that has left memory; nil keeps all
+	// retained history in memory.
+	Archive Archive
+	// Clock is the source of time; default the system's.
+	Clock Clock
+	// GateAll says that every batch must be durable before a reply that shows
+	// it leaves (`appendfsync always`). Batches of profile and semantic records
+	// ask for it themselves.
+	GateAll bool
+	// Pool gives the memory of tables; default a new one with huge pages.
+	Pool *table.Pool
+	// Memory are the settings of memory records.
+	Memory MemoryOptions
+}
+
+// Engine holds the data of all databases. All methods are safe for concurrent
+// use.
+type Engine struct {
+	Limits  Limits
+	clock   Clock
+	journal Journal
+	archive Archive
+	pool    *table.Pool
+	gateAll bool
+	nDB     int
+
+	shards [shardCount]shard
+	owners owners
+	expiry expiry
+	txs    sync.Pool
+	stats  Stats
+}
+
+// shard is one mutex and what it guards: one keyspace per database.
+type shard struct {
+	mu sync.Mutex
+	// gateSeq is the last batch of this shard that must be durable before
+	// anybody sees it (ordering rule: the reply gate).
+	gateSeq uint64
+	// spaces are atomic for the sake of Prefetch, which reads them unlocked.
+	spaces []atomic.Pointer[keyspace]
+	_      [64]byte // keeps two shards' locks off one cache line
+}
+
+// keyspace is the part of one database that one shard holds.
+type keyspace struct {
+	keys      *table.Table
+	deadlines deadlines
+	objects   objects
+	watched   map[string][]watcher
+}
+
+// Stats counts what INFO reports of the data. The fields are atomics because
+// shards write them independently.
+type Stats struct {
+	Expired  atomic.Int64
+	Hits     atomic.Int64
+	Misses   atomic.Int64
+	DirtySet atomic.Int64 // effects emitted since start
+}
+
+// Open builds an engine with empty databases.
+func Open(o Options) *Engine {
+	if o.Databases == 0 {
+		o.Databases = 16
+	}
+	if o.Journal == nil {
+		o.Journal = &memoryJournal{}
+	}
+	if o.Clock == nil {
+		o.Clock = SystemClock{}
+	}
+	if o.Pool == nil {
+		o.Pool = table.NewPool(table.Options{HugePages: true})
+	}
+	e := &Engine{clock: o.Clock, journal: o.Journal, archive: o.Archive, pool: o.Pool, gateAll: o.GateAll, nDB: o.Databases}
+	e.Limits.reset()
+	e.txs.New = func() any { return &Tx{e: e} }
+	for i := range e.shards {
+		e.shards[i].spaces = make([]atomic.Pointer[keyspace], o.Databases)
+	}
+	e.owners.open(o.Databases, o.Memory)
+	e.expiry.open()
+	return e
+}
+
+// Databases is the number of numbered databases.
+func (e *Engine) Databases() int { return e.nDB }
+
+// Stats are the engine's counters.
+func (e *Engine) Stats() *Stats { return &e.stats }
+
+// Pool is where tables have their memory from.
+func (e *Engine) Pool() *table.Pool { return e.pool }
+
+// NowMs reads the engine's clock.
+func (e *Engine) NowMs() int64 { return e.clock.NowMs() }
+
+// space is the keyspace of db in shard s, or nil if it was never written. The
+// shard's lock is held.
+func (s *shard) space(db int) *keyspace { return s.spaces[db].Load() }
+
+// ensure is space, made when it is missing.
+func (e *Engine) ensure(s *shard, db int) *keyspace {
+	ks := s.spaces[db].Load()
+	if ks == nil {
+		ks = e.newKeyspace()
+		s.spaces[db].Store(ks)
+	}
+	return ks
+}
+
+func (e *Engine) newKeyspace() *keyspace {
+	return &keyspace{keys: table.New(e.pool), deadlines: newDeadlines()}
+}
+
+// drop gives a keyspace's memory back. Nobody refers to it any more.
+func (ks *keyspace) drop() {
+	for _, o := range ks.objects.all {
+		if o != nil {
+			o.drop()
+		}
+	}
+	ks.keys.Clear()
+}
+
+// Size counts the keys of db and those with a deadline, expired ones not yet
+// removed included, as DBSIZE does.
+func (e *Engine) Size(db int) (keys, withDeadline int) {
+	for i := range e.shards {
+		s := &e.shards[i]
+		s.mu.Lock()
+		if ks := s.space(db); ks != nil {
+			keys += ks.keys.Len()
+			withDeadline += ks.deadlines.len()
+		}
+		s.mu.Unlock()
+	}
+	return keys, withDeadline
+}
+
+// Prefetch asks the processor for the memory that a command on key of db will
+// touch. Phase 0 is the bucket, phase 1 the record, which needs the bucket; a
+// batch asks phase 0 for all its keys, then phase 1 for all. No lock is held.
+func (e *Engine) Prefetch(at Place, phase int) {
+	ks := e.shards[at.shard].space(at.db)
+	if ks == nil {
+		return
+	}
+	if phase == 0 {
+		ks.keys.PrefetchBucket(at.hash)
+	} else {
+		ks.keys.PrefetchRecord(at.hash)
+	}
+}
+
+// Place is where a key lives: computed once per command and reused by its
+// lookups.
+type Place struct {
+	key   *byte
+	len   int
+	db    int
+	shard int
+	hash  uint64
+}
+
+// Locate computes the place of key in db.
+func Locate(db int, key []byte) Place {
+	p := Place{len: len(key), db: db, shard: shardOf(key), hash: table.Hash(key)}
+	if len(key) > 0 {
+		p.key = &key[0]
+	}
+	return p
+}
+
+// Is says whether p was computed for this very slice.
+func (p *Place) Is(db int, key []byte) bool {
+	return len(key) > 0 && p.key == &key[0] && p.len == len(key) && p.db == db
+}
+
+// append is the one way to the journal.
+func (e *Engine) append(b *effect.Batch) (uint64, int64) { return e.journal.Append(b) }

@@ -1,0 +1,229 @@
+package engine
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tidwall/btree"
+
+	"reminis/engine/effect"
+	"reminis/engine/table"
+)
+
+// This file owns deadlines: it is the only one that compares times of keys. A
+// keyspace orders its deadlines, so expiry costs what expires, never a sample
+// of what does not.
+
+// Clock is the source of time.
+type Clock interface {
+	// NowMs is the time in Unix milliseconds.
+	NowMs() int64
+}
+
+// SystemClock is the machine's clock.
+type SystemClock struct{}
+
+// NowMs implements Clock.
+func (SystemClock) NowMs() int64 { return time.Now().UnixMilli() }
+
+// past says whether a deadline has passed: strictly after it, as in Redis
+// (db.c keyIsExpired: `now > when`). 0 is no deadline.
+func past(deadlineMs, nowMs int64) bool { return deadlineMs != 0 && nowMs > deadlineMs }
+
+// deadline is an item of the order. Keys are referred to by their hash, since
+// references move when a table is compacted.
+type deadline struct {
+	ms   int64
+	hash uint64
+}
+
+// deadlines is the ordered set of one keyspace.
+type deadlines struct{ tree *btree.BTreeG[deadline] }
+
+func newDeadlines() deadlines {
+	less := func(a, b deadline) bool { return a.ms < b.ms || a.ms == b.ms && a.hash < b.hash }
+	return deadlines{btree.NewBTreeGOptions(less, btree.Options{NoLocks: true})}
+}
+
+func (d *deadlines) len() int { return d.tree.Len() }
+
+// move replaces an entry's deadline in the order; 0 stands for none.
+func (d *deadlines) move(hash uint64, fromMs, toMs int64) {
+	if fromMs == toMs {
+		return
+	}
+	if fromMs != 0 {
+		d.tree.Delete(deadline{fromMs, hash})
+	}
+	if toMs != 0 {
+		d.tree.Set(deadline{toMs, hash})
+	}
+}
+
+// expiry drives active expiration.
+type expiry struct {
+	active atomic.Bool
+	// nextMs is a lower bound of the earliest deadline anywhere; 0 is unknown.
+	nextMs atomic.Int64
+	wake   chan struct{}
+	stop   chan struct{}
+	done   sync.WaitGroup
+}
+
+func (x *expiry) open() {
+	x.active.Store(true)
+	x.nextMs.Store(noDeadline)
+	x.wake = make(chan struct{}, 1)
+	x.stop = make(chan struct{})
+}
+
+const noDeadline = int64(1) << 62
+
+// announce tells the expirer of a deadline that may be earlier than all others.
+func (x *expiry) announce(deadlineMs int64) {
+	for {
+		next := x.nextMs.Load()
+		if deadlineMs >= next {
+			return
+		}
+		if x.nextMs.CompareAndSwap(next, deadlineMs) {
+			break
+		}
+	}
+	select {
+	case x.wake <- struct{}{}:
+	default:
+	}
+}
+
+// SetActiveExpire turns the removal of expired keys that nobody touches on or
+// off (DEBUG SET-ACTIVE-EXPIRE).
+func (e *Engine) SetActiveExpire(on bool) {
+	e.expiry.active.Store(on)
+	e.expiry.announce(0)
+}
+
+// RunExpiry removes expired keys as their deadlines pass, until StopExpiry.
+func (e *Engine) RunExpiry() {
+	x := &e.expiry
+	x.done.Add(1)
+	go func() {
+		defer x.done.Done()
+		timer := time.NewTimer(time.Hour)
+		defer timer.Stop()
+		for {
+			next := e.ExpireDue()
+			wait := time.Hour
+			if next != noDeadline {
+				// At least a millisecond, so that a burst of close deadlines
+				// is one pass.
+				wait = max(time.Duration(next-e.NowMs()+1)*time.Millisecond, time.Millisecond)
+			}
+			timer.Reset(min(wait, time.Hour))
+			select {
+			case <-x.stop:
+				return
+			case <-x.wake:
+			case <-timer.C:
+			}
+		}
+	}()
+}
+
+// StopExpiry ends RunExpiry and waits for it.
+func (e *Engine) StopExpiry() {
+	close(e.expiry.stop)
+	e.expiry.done.Wait()
+}
+
+// expireRun is how many keys one lock of a shard may expire.
+const expireRun = 64
+
+// ExpireDue removes every key whose deadline has passed and returns the
+// earliest deadline that remains, or a value beyond any.
+func (e *Engine) ExpireDue() (nextMs int64) {
+	if !e.expiry.active.Load() {
+		return noDeadline
+	}
+	e.expiry.nextMs.Store(noDeadline)
+	nextMs = noDeadline
+	for i := range e.shards {
+		for {
+			left, more := e.expireShard(i)
+			if !more {
+				nextMs = min(nextMs, left)
+				break
+			}
+		}
+	}
+	if nextMs != noDeadline {
+		for {
+			next := e.expiry.nextMs.Load()
+			if nextMs >= next || e.expiry.nextMs.CompareAndSwap(next, nextMs) {
+				break
+			}
+		}
+	}
+	return nextMs
+}
+
+// expireShard expires at most expireRun keys of a shard and says whether some
+// may be left, or else the earliest deadline that is.
+func (e *Engine) expireShard(i int) (nextMs int64, more bool) {
+	tx := e.Begin()
+	defer tx.Done()
+	if err := e.journal.Ready(); err != nil {
+		// Nothing may be written now; expired keys stay invisible and are
+		// removed when the journal is ready again.
+		return tx.now + 1000, false
+	}
+	tx.lockMask(1 << i)
+	nextMs = noDeadline
+	run := 0
+	for db := range e.shards[i].spaces {
+		ks := e.shards[i].space(db)
+		if ks == nil {
+			continue
+		}
+		for {
+			first, ok := ks.deadlines.tree.Min()
+			if !ok {
+				break
+			}
+			if !past(first.ms, tx.now) {
+				nextMs = min(nextMs, first.ms)
+				break
+			}
+			if run == expireRun {
+				tx.Commit()
+				return nextMs, true
+			}
+			run++
+			tx.expireFirst(db, ks, first)
+		}
+	}
+	tx.Commit()
+	return nextMs, false
+}
+
+// expireFirst removes the key behind the first deadline of ks.
+func (tx *Tx) expireFirst(db int, ks *keyspace, first deadline) {
+	found, ok := ks.keys.GetHash(first.hash, func(x table.Entry) bool { return x.DeadlineMs() == first.ms })
+	if !ok {
+		ks.deadlines.tree.Delete(first)
+		return
+	}
+	key := append(tx.keyBuf[:0], found.Key()...)
+	tx.keyBuf, tx.place = key, Place{}
+	tx.remove(db, key, found, effect.Expired)
+}
+
+// expired says whether an entry's deadline has passed at the transaction's time.
+func (tx *Tx) expired(x table.Entry) bool {
+	return past(x.DeadlineMs(), tx.now) && !tx.replaying
+}
+
+// Past says whether deadlineMs has passed at the transaction's time; 0 never
+// has.
+func (tx *Tx) Past(deadlineMs int64) bool { return past(deadlineMs, tx.now) }

@@ -1,0 +1,304 @@
+package engine
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+
+	"reminis/engine/effect"
+	"reminis/engine/listpack"
+	"reminis/engine/table"
+)
+
+// This file owns hashes: a packed block while small, a pointer-free table of
+// fields when large. It must not know which command asks.
+
+// hash is a large hash: the fields are the keys of a table of its own.
+type hash struct{ fields *table.Table }
+
+func (h *hash) drop() { h.fields.Clear() }
+
+func (h *hash) clone(e *Engine) *hash {
+	c := &hash{table.New(e.pool)}
+	h.fields.Each(func(x table.Entry) bool {
+		c.set(x.Key(), x.Value())
+		return true
+	})
+	return c
+}
+
+func (h *hash) set(field, value []byte) (added bool) {
+	x, existed := h.fields.Put(table.Hash(field), field, 0, 0, len(value))
+	copy(x.Value(), value)
+	return !existed
+}
+
+// Hash is a hash as a transaction reads it, valid until its next write to it.
+// The zero Hash is empty: a key that does not exist.
+type Hash struct {
+	pack []byte
+	big  *hash
+}
+
+// Hash reads the hash key: the empty Hash when key does not exist, ErrWrongType
+// when it holds another type.
+func (tx *Tx) Hash(key []byte) (Hash, error) {
+	ks, _, x, ok := tx.look(tx.DB, key)
+	if !ok {
+		return Hash{}, nil
+	}
+	return hashOf(ks, x)
+}
+
+func hashOf(ks *keyspace, x table.Entry) (Hash, error) {
+	switch x.Kind() {
+	case kindHashPack:
+		return Hash{pack: x.Value()}, nil
+	case kindHash:
+		return Hash{big: ks.objects.all[objectRef(x.Value())].(*hash)}, nil
+	}
+	return Hash{}, ErrWrongType
+}
+
+// CountHit counts a look-up of this hash as a hit, or a miss when it is empty.
+func (tx *Tx) CountHit(hit bool) {
+	if hit {
+		tx.e.stats.Hits.Add(1)
+	} else {
+		tx.e.stats.Misses.Add(1)
+	}
+}
+
+// Len is the number of fields.
+func (h Hash) Len() int {
+	if h.big != nil {
+		return h.big.fields.Len()
+	}
+	if h.pack == nil {
+		return 0
+	}
+	return listpack.Len(h.pack) / 2
+}
+
+// Get is the value of field. A packed integer is written into buf, any other
+// value aliases the hash.
+func (h Hash) Get(field, buf []byte) (value []byte, ok bool) {
+	if h.big != nil {
+		x, ok := h.big.fields.Get(table.Hash(field), field)
+		if !ok {
+			return nil, false
+		}
+		return x.Value(), true
+	}
+	pos := h.position(field)
+	if pos == listpack.None {
+		return nil, false
+	}
+	return textOf(listpack.Get(h.pack, listpack.Next(h.pack, pos)), buf), true
+}
+
+// position is where field stands in the packed form.
+func (h Hash) position(field []byte) int {
+	if h.pack == nil {
+		return listpack.None
+	}
+	return listpack.Find(h.pack, listpack.First(h.pack), field, 1)
+}
+
+// textOf is an element as text: its own, or its integer written into buf.
+func textOf(x listpack.Element, buf []byte) []byte {
+	if x.Text != nil {
+		return x.Text
+	}
+	return x.AppendTo(buf[:0])
+}
+
+// Each visits fields and values until visit returns false; both are valid
+// during the call.
+func (h Hash) Each(visit func(field, value []byte) bool) {
+	if h.big != nil {
+		h.big.fields.Each(func(x table.Entry) bool { return visit(x.Key(), x.Value()) })
+		return
+	}
+	if h.pack == nil {
+		return
+	}
+	var fieldBuf, valueBuf [20]byte
+	for pos := listpack.First(h.pack); pos != listpack.None; {
+		valuePos := listpack.Next(h.pack, pos)
+		if !visit(textOf(listpack.Get(h.pack, pos), fieldBuf[:]), textOf(listpack.Get(h.pack, valuePos), valueBuf[:])) {
+			return
+		}
+		pos = listpack.Next(h.pack, valuePos)
+	}
+}
+
+// Scan visits some fields from cursor on, at least count where there are so
+// many, and returns the cursor to go on with, 0 at the end. A packed hash is
+// visited whole at once, as in Redis.
+func (h Hash) Scan(cursor uint64, count int, visit func(field, value []byte)) (next uint64) {
+	if h.big == nil {
+		h.Each(func(field, value []byte) bool {
+			visit(field, value)
+			return true
+		})
+		return 0
+	}
+	seen := 0
+	for steps := 10 * max(count, 1); steps > 0 && seen < count; steps-- {
+		cursor = h.big.fields.Scan(cursor, func(x table.Entry) {
+			seen++
+			visit(x.Key(), x.Value())
+		})
+		if cursor == 0 {
+			break
+		}
+	}
+	return cursor
+}
+
+// Random visits one field, each about equally likely. The hash is not empty.
+func (h Hash) Random(visit func(field, value []byte)) {
+	if h.big != nil {
+		if x, ok := h.big.fields.Random(rand.Uint64()); ok {
+			visit(x.Key(), x.Value())
+		}
+		return
+	}
+	h.At(rand.IntN(h.Len()), visit)
+}
+
+// At visits field number i of a packed hash, or of a large one by walking it.
+func (h Hash) At(i int, visit func(field, value []byte)) {
+	if h.big == nil {
+		pos := listpack.Index(h.pack, 2*i)
+		var fieldBuf, valueBuf [20]byte
+		visit(textOf(listpack.Get(h.pack, pos), fieldBuf[:]), textOf(listpack.Get(h.pack, listpack.Next(h.pack, pos)), valueBuf[:]))
+		return
+	}
+	h.big.fields.Each(func(x table.Entry) bool {
+		if i == 0 {
+			visit(x.Key(), x.Value())
+		}
+		i--
+		return i >= 0
+	})
+}
+
+// Pack is the packed form, nil for a large hash or none (DUMP).
+func (h Hash) Pack() []byte { return h.pack }
+
+// HashSet sets field of the hash key to value and says whether the field is
+// new. The caller has read the hash (type checked); field and value must not
+// alias it.
+func (tx *Tx) HashSet(key, field, value []byte) (added bool) {
+	h, _ := tx.Hash(key)
+	before := h.Len()
+	tx.emit(&effect.Effect{Kind: effect.HashSet, DB: uint32(tx.DB), Key: key, Field: field, Value: value})
+	h, _ = tx.Hash(key)
+	return h.Len() > before
+}
+
+// HashDelete removes field of the hash key and says whether it was there; the
+// last field takes the key with it. The caller has checked the type.
+func (tx *Tx) HashDelete(key, field []byte) bool {
+	h, err := tx.Hash(key)
+	if err != nil || !h.has(field) {
+		return false
+	}
+	tx.emit(&effect.Effect{Kind: effect.HashDelete, DB: uint32(tx.DB), Key: key, Field: field})
+	if h, _ = tx.Hash(key); h.Len() == 0 {
+		tx.emit(&effect.Effect{Kind: effect.KeyDelete, DB: uint32(tx.DB), Key: key, Number: int64(effect.Deleted)})
+	}
+	return true
+}
+
+func (h Hash) has(field []byte) bool {
+	if h.big != nil {
+		_, ok := h.big.fields.Get(table.Hash(field), field)
+		return ok
+	}
+	return h.position(field) != listpack.None
+}
+
+// applyHashSet keeps a hash packed while it is within the limits, and makes it
+// a table when it grows beyond; it never goes back, as in Redis.
+func (tx *Tx) applyHashSet(db int, x *effect.Effect) {
+	ks, at, entry, ok := tx.entry(db, x.Key)
+	if ok && entry.Kind() == kindHash {
+		ks.objects.all[objectRef(entry.Value())].(*hash).set(x.Field, x.Value)
+		ks.changed(x.Key)
+		return
+	}
+	var pack []byte
+	deadlineMs := int64(0)
+	if ok && entry.Kind() == kindHashPack {
+		pack = append(tx.buf[:0], entry.Value()...)
+		deadlineMs = entry.DeadlineMs()
+	} else {
+		pack = append(tx.buf[:0], listpack.New(0)...)
+	}
+	limits := &tx.e.Limits
+	valueMax := int(limits.HashListpackValue.Load())
+	pos := Hash{pack: pack}.position(x.Field)
+	entries := listpack.Len(pack) / 2
+	if pos == listpack.None {
+		entries++
+	}
+	if len(x.Field) > valueMax || len(x.Value) > valueMax || entries > int(limits.HashListpackEntries.Load()) ||
+		!listpack.Fits(pack, len(x.Field)+len(x.Value)+20) {
+		h := &hash{table.New(tx.e.pool)}
+		Hash{pack: pack}.Each(func(field, value []byte) bool {
+			h.set(field, value)
+			return true
+		})
+		h.set(x.Field, x.Value)
+		tx.buf = pack
+		tx.putHash(db, x.Key, h, deadlineMs)
+		return
+	}
+	if pos == listpack.None {
+		pack = listpack.Append(listpack.Append(pack, x.Field), x.Value)
+	} else {
+		pack = listpack.Replace(pack, listpack.Next(pack, pos), x.Value)
+	}
+	tx.buf = pack
+	tx.replacePack(db, x.Key, pack, at.hash, ks, entry, ok && entry.Kind() == kindHashPack, deadlineMs)
+}
+
+// replacePack stores the packed form of a hash, in place where the entry stays.
+func (tx *Tx) replacePack(db int, key, pack []byte, hash uint64, ks *keyspace, entry table.Entry, existed bool, deadlineMs int64) {
+	if !existed {
+		_, entry = tx.put(db, key, kindHashPack, deadlineMs, len(pack))
+		copy(entry.Value(), pack)
+		return
+	}
+	if len(entry.Value()) != len(pack) {
+		entry, _ = ks.keys.Put(hash, key, kindHashPack, deadlineMs, len(pack))
+	}
+	copy(entry.Value(), pack)
+	ks.changed(key)
+}
+
+func (tx *Tx) putHash(db int, key []byte, h *hash, deadlineMs int64) {
+	ks, entry := tx.put(db, key, kindHash, deadlineMs, objectRefBytes)
+	binary.LittleEndian.PutUint32(entry.Value(), ks.objects.add(h))
+}
+
+func (tx *Tx) applyHashDelete(db int, x *effect.Effect) {
+	ks, at, entry, ok := tx.entry(db, x.Key)
+	if !ok {
+		return
+	}
+	switch entry.Kind() {
+	case kindHash:
+		ks.objects.all[objectRef(entry.Value())].(*hash).fields.Delete(table.Hash(x.Field), x.Field)
+		ks.changed(x.Key)
+	case kindHashPack:
+		pack := append(tx.buf[:0], entry.Value()...)
+		tx.buf = pack
+		if pos := (Hash{pack: pack}).position(x.Field); pos != listpack.None {
+			pack = listpack.DeleteRange(pack, pos, 2)
+			tx.replacePack(db, x.Key, pack, at.hash, ks, entry, true, entry.DeadlineMs())
+		}
+	}
+}

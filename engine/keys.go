@@ -1,0 +1,265 @@
+package engine
+
+import (
+	"encoding/binary"
+
+	"reminis/engine/effect"
+	"reminis/engine/table"
+)
+
+// This file owns what all types share: kinds of entries, look-up, removal,
+// deadlines, renaming. It must not know what a value's bytes mean.
+
+// Type is the type of a key as TYPE names it.
+type Type uint8
+
+const (
+	TypeNone Type = iota
+	TypeString
+	TypeHash
+	TypeMemory
+)
+
+// String is the name that TYPE answers.
+func (t Type) String() string {
+	return [...]string{"none", "string", "hash", "memory"}[t]
+}
+
+// The kinds of table entries: a type and how its value is stored.
+const (
+	kindString   uint8 = 1 // Value is the string
+	kindRaw      uint8 = 2 // the same, modified in place since it was set: never "int" or "embstr"
+	kindHashPack uint8 = 3 // Value is a listpack of fields and values
+	kindHash     uint8 = 4 // Value is the number of a *hash in the keyspace's objects
+	kindMemory   uint8 = 5 // Value is empty: the record is in its owner's tree
+)
+
+func typeOf(kind uint8) Type {
+	switch kind {
+	case kindString, kindRaw:
+		return TypeString
+	case kindHashPack, kindHash:
+		return TypeHash
+	case kindMemory:
+		return TypeMemory
+	}
+	return TypeNone
+}
+
+// object is a value too large for a table entry: it lives on its own and the
+// entry holds its number.
+type object interface {
+	// drop gives the object's memory back.
+	drop()
+}
+
+// objects numbers the objects of one keyspace.
+type objects struct {
+	all  []object
+	free []uint32
+}
+
+const objectRefBytes = 4
+
+func (o *objects) add(x object) uint32 {
+	if n := len(o.free); n > 0 {
+		i := o.free[n-1]
+		o.free = o.free[:n-1]
+		o.all[i] = x
+		return i
+	}
+	o.all = append(o.all, x)
+	return uint32(len(o.all) - 1)
+}
+
+// take removes object i and returns it.
+func (o *objects) take(i uint32) object {
+	x := o.all[i]
+	o.all[i] = nil
+	o.free = append(o.free, i)
+	return x
+}
+
+func objectRef(value []byte) uint32 { return binary.LittleEndian.Uint32(value) }
+
+// holdsObject says whether the value of an entry of this kind is an object's
+// number.
+func holdsObject(kind uint8) bool { return kind == kindHash }
+
+// find is every read of a key: expired keys are removed and are not there.
+func (tx *Tx) find(db int, key []byte) (*keyspace, Place, table.Entry, bool) {
+	at := tx.at(db, key)
+	s := &tx.e.shards[at.shard]
+	ks := s.space(db)
+	if ks == nil {
+		return nil, at, table.Entry{}, false
+	}
+	x, ok := ks.keys.Get(at.hash, key)
+	if !ok {
+		return ks, at, x, false
+	}
+	if x.DeadlineMs() != 0 && tx.expired(x) {
+		if tx.e.journal.Ready() == nil {
+			tx.remove(db, key, x, effect.Expired)
+		}
+		return ks, at, table.Entry{}, false
+	}
+	return ks, at, x, true
+}
+
+// look is find for a command that reads or writes the value: it counts hits
+// and misses and notes the access.
+func (tx *Tx) look(db int, key []byte) (*keyspace, Place, table.Entry, bool) {
+	ks, at, x, ok := tx.find(db, key)
+	if !ok {
+		return ks, at, x, false
+	}
+	if !tx.NoTouch {
+		tx.touchAccess(x)
+	}
+	return ks, at, x, true
+}
+
+// Type is the type of key, TypeNone when it does not exist.
+func (tx *Tx) Type(key []byte) Type {
+	_, _, x, ok := tx.find(tx.DB, key)
+	if !ok {
+		return TypeNone
+	}
+	return typeOf(x.Kind())
+}
+
+// Exists says whether key exists in the transaction's database.
+func (tx *Tx) Exists(key []byte) bool { return tx.ExistsIn(tx.DB, key) }
+
+// ExistsIn says whether key exists in db.
+func (tx *Tx) ExistsIn(db int, key []byte) bool {
+	_, _, _, ok := tx.find(db, key)
+	return ok
+}
+
+// Touch notes an access of key and says whether it exists.
+func (tx *Tx) Touch(key []byte) bool {
+	_, _, _, ok := tx.look(tx.DB, key)
+	return ok
+}
+
+// Delete removes key, whatever its type, and says whether it was there.
+func (tx *Tx) Delete(key []byte) bool { return tx.DeleteIn(tx.DB, key) }
+
+// DeleteIn is Delete in another database.
+func (tx *Tx) DeleteIn(db int, key []byte) bool {
+	_, _, x, ok := tx.find(db, key)
+	if ok {
+		tx.remove(db, key, x, effect.Deleted)
+	}
+	return ok
+}
+
+// remove emits the end of an entry.
+func (tx *Tx) remove(db int, key []byte, x table.Entry, cause effect.Cause) {
+	if cause == effect.Expired {
+		tx.e.stats.Expired.Add(1)
+	}
+	if x.Kind() == kindMemory {
+		tx.forgetRecord(db, key, cause)
+		return
+	}
+	tx.emit(&effect.Effect{Kind: effect.KeyDelete, DB: uint32(db), Key: key, Number: int64(cause)})
+}
+
+// DeadlineMs is the deadline of key in Unix milliseconds, 0 when it has none;
+// ok says whether key exists.
+func (tx *Tx) DeadlineMs(key []byte) (deadlineMs int64, ok bool) {
+	_, _, x, ok := tx.find(tx.DB, key)
+	if !ok {
+		return 0, false
+	}
+	return x.DeadlineMs(), true
+}
+
+// SetDeadline gives the existing key a deadline, 0 for none. A deadline that
+// has passed deletes the key. It says whether the key existed.
+func (tx *Tx) SetDeadline(key []byte, deadlineMs int64) bool {
+	_, _, x, ok := tx.find(tx.DB, key)
+	if !ok {
+		return false
+	}
+	switch {
+	case past(deadlineMs, tx.now) || deadlineMs != 0 && deadlineMs == tx.now:
+		// Redis deletes at once what an EXPIRE leaves no time to live
+		// (expire.c checkAlreadyExpired: `when <= now`).
+		tx.remove(tx.DB, key, x, effect.Deleted)
+	case x.Kind() == kindMemory:
+		tx.deadlineRecord(tx.DB, key, deadlineMs)
+	case x.DeadlineMs() != deadlineMs:
+		tx.emit(&effect.Effect{Kind: effect.DeadlineSet, DB: uint32(tx.DB), Key: key, DeadlineMs: deadlineMs})
+	}
+	return true
+}
+
+// Rename moves source to target in database targetDB, replacing what is there,
+// with its deadline. It says whether source existed.
+func (tx *Tx) Rename(source, target []byte, targetDB int) (bool, error) {
+	_, _, x, ok := tx.find(tx.DB, source)
+	if !ok {
+		return false, nil
+	}
+	if x.Kind() == kindMemory {
+		return true, tx.renameRecord(source, target, targetDB, true)
+	}
+	if _, _, old, ok := tx.find(targetDB, target); ok {
+		tx.remove(targetDB, target, old, effect.Overwritten)
+	}
+	tx.emit(&effect.Effect{Kind: effect.KeyRename, DB: uint32(tx.DB), Key: source, Field: target, Number: int64(targetDB)})
+	return true, nil
+}
+
+// Copy copies source to target in database targetDB, replacing what is there,
+// with its deadline. It says whether source existed.
+func (tx *Tx) Copy(source, target []byte, targetDB int) (bool, error) {
+	_, _, x, ok := tx.find(tx.DB, source)
+	if !ok {
+		return false, nil
+	}
+	if x.Kind() == kindMemory {
+		return true, tx.renameRecord(source, target, targetDB, false)
+	}
+	if _, _, old, ok := tx.find(targetDB, target); ok {
+		tx.remove(targetDB, target, old, effect.Overwritten)
+	}
+	tx.emit(&effect.Effect{Kind: effect.KeyCopy, DB: uint32(tx.DB), Key: source, Field: target, Number: int64(targetDB)})
+	return true, nil
+}
+
+// Flush removes every key of db. All shards are locked.
+func (tx *Tx) Flush(db int) {
+	tx.endAll(db)
+	tx.emit(&effect.Effect{Kind: effect.DBFlush, DB: uint32(db)})
+}
+
+// Swap exchanges two databases. All shards are locked.
+func (tx *Tx) Swap(a, b int) {
+	if a != b {
+		tx.emit(&effect.Effect{Kind: effect.DBSwap, DB: uint32(a), Number: int64(b)})
+	}
+}
+
+// CheckKey is the structure check of tests: every table, deadline and object
+// agrees with the others.
+func (e *Engine) Check() error {
+	for i := range e.shards {
+		s := &e.shards[i]
+		s.mu.Lock()
+		for db := range s.spaces {
+			if ks := s.space(db); ks != nil {
+				if err := ks.check(i, db); err != nil {
+					s.mu.Unlock()
+					return err
+				}
+			}
+		}
+		s.mu.Unlock()
+	}
+	return e.checkRecords()
+}

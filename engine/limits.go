@@ -1,0 +1,25 @@
+package engine
+
+import "sync/atomic"
+
+// This file owns the thresholds that an operator may set while the engine runs,
+// with Redis 7.0's names and defaults (redis.conf, "ADVANCED CONFIG").
+
+// Limits are the settable thresholds. Each is safe to read and set at any time;
+// a change holds for what is written from then on.
+type Limits struct {
+	// HashListpackEntries and HashListpackValue bound the packed form of a
+	// hash: fields, and bytes of a field or value.
+	HashListpackEntries atomic.Int64
+	HashListpackValue   atomic.Int64
+	// StringMax is the largest string in bytes (proto-max-bulk-len).
+	StringMax atomic.Int64
+	// LFU says that Access holds a frequency, not a time (maxmemory-policy).
+	LFU atomic.Bool
+}
+
+func (l *Limits) reset() {
+	l.HashListpackEntries.Store(512)
+	l.HashListpackValue.Store(64)
+	l.StringMax.Store(512 << 20)
+}

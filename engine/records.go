@@ -1,0 +1,488 @@
+package engine
+
+import (
+	"hash/maphash"
+
+	"reminis/engine/effect"
+	"reminis/engine/memory"
+	"reminis/engine/recall"
+)
+
+// This file owns changes of memory records: the emitting side and their apply.
+// It must not know commands, nor how a record came to be what it is.
+
+// Stored is a record as it stands. Bytes is its encoding (memory.Decode); it
+// and Key alias the tree and never change.
+type Stored struct {
+	Key        []byte
+	DeadlineMs int64
+	Seq        uint64
+	Bytes      []byte
+}
+
+func stored(it item) Stored {
+	return Stored{Key: it.key(), DeadlineMs: it.deadlineMs(), Seq: it.seq(), Bytes: it.record()}
+}
+
+// recordTx is what a transaction knows of the records that it changes.
+type recordTx struct {
+	fresh   []item
+	pivot   item
+	encoded []byte
+	event   []byte
+	record  memory.Record
+}
+
+func (r *recordTx) reset() {
+	clear(r.fresh)
+	r.fresh = r.fresh[:0]
+	if cap(r.encoded) > 1<<20 {
+		r.encoded = nil
+	}
+}
+
+// pivotOf is an item with key for looking up in a tree.
+func (tx *Tx) pivotOf(key []byte) item {
+	p := tx.record.pivot
+	if cap(p) < itemHead {
+		p = make(item, itemHead, itemHead+64)
+	}
+	p = append(p[:itemHead], key...)
+	p[0], p[1] = byte(len(key)), byte(len(key)>>8)
+	tx.record.pivot = p
+	return p
+}
+
+// Record is the record key of the transaction's database: ok is false when
+// there is none, ErrWrongType when key holds another type. It locks the owner.
+func (tx *Tx) Record(key []byte) (r Stored, ok bool, err error) {
+	_, _, x, there := tx.look(tx.DB, key)
+	if !there {
+		return Stored{}, false, nil
+	}
+	if x.Kind() != kindMemory {
+		return Stored{}, false, ErrWrongType
+	}
+	owner := tx.owner(tx.DB, key[:tx.e.Layout().OwnerLen(key)])
+	it, there := owner.records.Get(tx.pivotOf(key))
+	if !there {
+		return Stored{}, false, nil
+	}
+	return stored(it), true, nil
+}
+
+// PutRecord makes r the record key. r.Version and all else is as the caller
+// set it; event says what happened (its payload hash is sealed here over
+// payload). keep is how many versions history keeps. Working records are kept
+// in memory only and leave no event. The owner is locked.
+func (tx *Tx) PutRecord(key memory.Key, r *memory.Record, event *memory.Event, keep int) {
+	if old, ok, _ := tx.Record(key.Text); ok && tx.storedKind(old).Journaled() != r.Kind.Journaled() {
+		// The record moves between memory and the store: what the store has, or
+		// must get, is a record that ends and one that begins.
+		tx.ForgetRecord(key.Text, event)
+	}
+	owner := tx.owner(tx.DB, key.Owner())
+	tx.record.encoded = memory.Encode(tx.record.encoded[:0], r)
+	x := effect.Effect{Kind: effect.RecordPut, DB: uint32(tx.DB), Key: key.Text, OwnerLen: key.OwnerLen,
+		Value: tx.record.encoded, Number: int64(r.Version), DeadlineMs: r.DeadlineMs, Count: int64(keep)}
+	if !r.Kind.Journaled() {
+		tx.apply(&x)
+		return
+	}
+	x.Event = tx.sealEvent(owner, event, r.Value)
+	if r.Kind.Rule().Durability == memory.DurableFirst {
+		tx.Durable()
+	}
+	tx.emit(&x)
+}
+
+func (tx *Tx) storedKind(s Stored) memory.Kind {
+	r := &tx.record.record
+	r.Reset()
+	if memory.Decode(s.Bytes, r) != nil {
+		return memory.DefaultKind
+	}
+	return r.Kind
+}
+
+// sealEvent completes an event of the owner and gives its stored form: the link
+// that it makes in the owner's chain, then its encoding. A nil event has none.
+//
+// The sequence of the event's own batch is not known yet; its link covers the
+// sequence of the batch before it, so each event vouches for its predecessor's.
+func (tx *Tx) sealEvent(owner *Owner, event *memory.Event, payload []byte) []byte {
+	if event == nil {
+		return nil
+	}
+	event.TimeMs = max(tx.now, owner.lastMs)
+	event.Seal(&owner.secret, payload)
+	encoded := memory.EncodeEvent(tx.buf[:0], event)
+	tx.buf = encoded
+	link, err := memory.NextLink(owner.link, owner.lastSeq, encoded)
+	if err != nil {
+		panic("engine: an event that was just encoded does not decode: " + err.Error())
+	}
+	tx.record.event = memory.AppendLinked(tx.record.event[:0], link, encoded)
+	return tx.record.event
+}
+
+// ForgetRecord removes the record key and says whether there was one. event
+// carries who and why; its operation is forget unless the caller set one.
+func (tx *Tx) ForgetRecord(key []byte, event *memory.Event) bool {
+	old, ok, err := tx.Record(key)
+	if !ok || err != nil {
+		return false
+	}
+	tx.endRecord(tx.DB, old, event)
+	return true
+}
+
+// endRecord emits the end of a record.
+func (tx *Tx) endRecord(db int, old Stored, event *memory.Event) {
+	r := &tx.record.record
+	r.Reset()
+	if err := memory.Decode(old.Bytes, r); err != nil {
+		panic("engine: a stored record does not decode: " + err.Error())
+	}
+	ownerLen := tx.e.Layout().OwnerLen(old.Key)
+	owner := tx.owner(db, old.Key[:ownerLen])
+	x := effect.Effect{Kind: effect.RecordForget, DB: uint32(db), Key: old.Key, OwnerLen: ownerLen, Number: int64(r.Version)}
+	if !r.Kind.Journaled() {
+		tx.apply(&x)
+		return
+	}
+	if event != nil {
+		ended := *event
+		if ended.Op != memory.OpExpire && ended.Op != memory.OpEvict {
+			ended.Op = memory.OpForget
+		}
+		ended.Key, ended.OldVersion, ended.Version = old.Key, r.Version, 0
+		x.Event = tx.sealEvent(owner, &ended, nil)
+	}
+	if r.Kind.Rule().Durability == memory.DurableFirst {
+		tx.Durable()
+	}
+	tx.emit(&x)
+}
+
+// forgetRecord is the end of a record through a generic command, expiry or
+// eviction.
+func (tx *Tx) forgetRecord(db int, key []byte, cause effect.Cause) {
+	owner := tx.owner(db, key[:tx.e.Layout().OwnerLen(key)])
+	it, ok := owner.records.Get(tx.pivotOf(key))
+	if !ok {
+		return
+	}
+	event := tx.newEvent()
+	switch cause {
+	case effect.Expired:
+		event.Op = memory.OpExpire
+	case effect.Evicted:
+		event.Op = memory.OpEvict
+	}
+	tx.endRecord(db, stored(it), &event)
+}
+
+// newEvent is an event by the transaction's actor.
+func (tx *Tx) newEvent() memory.Event {
+	return memory.Event{User: []byte(tx.Actor.User), Client: []byte(tx.Actor.Client)}
+}
+
+// deadlineRecord changes the deadline of an existing record: an event, not a
+// version.
+func (tx *Tx) deadlineRecord(db int, key []byte, deadlineMs int64) {
+	ownerLen := tx.e.Layout().OwnerLen(key)
+	owner := tx.owner(db, key[:ownerLen])
+	it, ok := owner.records.Get(tx.pivotOf(key))
+	if !ok || it.deadlineMs() == deadlineMs {
+		return
+	}
+	r := &tx.record.record
+	r.Reset()
+	if err := memory.Decode(it.record(), r); err != nil {
+		panic("engine: a stored record does not decode: " + err.Error())
+	}
+	x := effect.Effect{Kind: effect.RecordDeadline, DB: uint32(db), Key: key, OwnerLen: ownerLen, DeadlineMs: deadlineMs}
+	if !r.Kind.Journaled() {
+		tx.apply(&x)
+		return
+	}
+	event := tx.newEvent()
+	event.Op, event.Key, event.Version, event.OldVersion = memory.OpExpire, key, r.Version, r.Version
+	x.Event = tx.sealEvent(owner, &event, nil)
+	if r.Kind.Rule().Durability == memory.DurableFirst {
+		tx.Durable()
+	}
+	tx.emit(&x)
+}
+
+// renameRecord starts a new record at version 1 under target, which names
+// source as its source; with move, source is forgotten in the same change.
+func (tx *Tx) renameRecord(source, target []byte, targetDB int, move bool) error {
+	from, err := tx.e.Layout().ParseKey(source)
+	if err != nil {
+		return ErrNotMemoryKey
+	}
+	to, err := tx.e.Layout().ParseKey(target)
+	if err != nil || targetDB != tx.DB || string(from.Owner()) != string(to.Owner()) {
+		return ErrRecordMove
+	}
+	old, ok, err := tx.Record(source)
+	if err != nil || !ok {
+		return err
+	}
+	var r memory.Record
+	r.Reset()
+	if err := memory.Decode(old.Bytes, &r); err != nil {
+		return err
+	}
+	if _, _, x, ok := tx.find(tx.DB, target); ok {
+		tx.remove(tx.DB, target, x, effect.Overwritten)
+	}
+	event := tx.newEvent()
+	if move {
+		tx.endRecord(tx.DB, old, &event)
+	}
+	r.Version, r.CreatedMs, r.UpdatedMs, r.DeadlineMs = 1, tx.now, tx.now, old.DeadlineMs
+	r.Source = append([]byte(nil), source...)
+	event.Op, event.Key, event.Version, event.OldVersion = memory.OpInit, target, 1, 0
+	tx.PutRecord(to, &r, &event, r.Kind.Rule().HistoryVersions)
+	return nil
+}
+
+// AppendEvent adds an event that changes no record to an owner's chain; an
+// empty owner is the server's own chain.
+func (tx *Tx) AppendEvent(ownerName []byte, event *memory.Event) {
+	x := effect.Effect{Kind: effect.EventAppend, DB: uint32(tx.DB), Key: ownerName}
+	owner := (*Owner)(nil)
+	if len(ownerName) == 0 {
+		x.DB, owner = 0, tx.server()
+	} else {
+		owner = tx.owner(tx.DB, ownerName)
+	}
+	x.Event = tx.sealEvent(owner, event, nil)
+	tx.emit(&x)
+}
+
+// CommandDone looks up a command id of an owner.
+func (tx *Tx) CommandDone(ownerName []byte, id memory.IDDigest) (memory.Done, bool) {
+	return tx.owner(tx.DB, ownerName).ids.Find(id)
+}
+
+// MarkDone remembers that the owner's command id was carried out.
+func (tx *Tx) MarkDone(ownerName []byte, id memory.IDDigest, payload memory.PayloadDigest, version uint64) {
+	tx.owner(tx.DB, ownerName)
+	tx.emit(&effect.Effect{Kind: effect.CommandDone, DB: uint32(tx.DB), Key: ownerName, Field: id[:], Value: payload[:], Number: int64(version)})
+}
+
+// The apply side.
+
+func (tx *Tx) applyRecordPut(db int, x *effect.Effect) {
+	owner := tx.owner(db, x.Owner())
+	old, existed := owner.records.Get(tx.pivotOf(x.Key))
+	if existed {
+		owner.index.Remove(old.doc())
+	}
+	owner.lastDoc++
+	it := newItem(x.Key, x.DeadlineMs, owner.lastDoc, x.Value)
+	it.setSeq(tx.seq)
+	owner.records.Set(it)
+	tx.record.fresh = append(tx.record.fresh, it)
+	r := &tx.record.record
+	r.Reset()
+	if err := memory.Decode(it.record(), r); err != nil {
+		panic("engine: a record effect does not decode: " + err.Error())
+	}
+	owner.index.Add(tx.document(owner, it, r))
+	tx.put(db, x.Key, kindMemory, x.DeadlineMs, 0)
+	if r.Kind.Journaled() {
+		owner.remember(tx, change{kind: x.Kind, key: string(x.Key), version: uint64(x.Number), deadlineMs: x.DeadlineMs, value: it.record()}, x.Event)
+	}
+}
+
+// document is a record as recall indexes it: found by its anchor, beside its
+// neighbours in time within its session.
+func (tx *Tx) document(owner *Owner, it item, r *memory.Record) recall.Doc {
+	session := memory.Key{Text: it.key(), OwnerLen: len(owner.name)}.Session()
+	return recall.Doc{ID: it.doc(), Text: string(r.AnchorText(nil)), Group: maphash.Bytes(sessionSeed, session) | 1, Order: r.CreatedMs}
+}
+
+// sessionSeed makes sessions into numbers that mean nothing outside.
+var sessionSeed = maphash.MakeSeed()
+
+func (tx *Tx) applyRecordForget(db int, x *effect.Effect) {
+	owner := tx.owner(db, x.Owner())
+	key := append([]byte(nil), x.Key...)
+	old, ok := owner.records.Delete(tx.pivotOf(key))
+	if ok {
+		owner.index.Remove(old.doc())
+	}
+	tx.applyKeyDelete(db, key)
+	if len(x.Event) > 0 || !ok || tx.journaled(old) {
+		owner.remember(tx, change{kind: x.Kind, key: string(key), version: uint64(x.Number)}, x.Event)
+	}
+}
+
+func (tx *Tx) journaled(it item) bool { return tx.storedKind(stored(it)).Journaled() }
+
+func (tx *Tx) applyRecordDeadline(db int, x *effect.Effect) {
+	owner := tx.owner(db, x.Owner())
+	old, ok := owner.records.Get(tx.pivotOf(x.Key))
+	if !ok {
+		return
+	}
+	it := newItem(old.key(), x.DeadlineMs, old.doc(), old.record())
+	it.setSeq(old.seq())
+	owner.records.Set(it)
+	tx.applyDeadline(db, it.key(), x.DeadlineMs)
+	if len(x.Event) > 0 || tx.journaled(old) {
+		owner.remember(tx, change{kind: x.Kind, key: string(it.key()), deadlineMs: x.DeadlineMs}, x.Event)
+	}
+}
+
+func (tx *Tx) applyEvent(db int, x *effect.Effect) {
+	owner := (*Owner)(nil)
+	if len(x.Key) == 0 {
+		owner = tx.server()
+	} else {
+		owner = tx.owner(db, x.Key)
+	}
+	owner.remember(tx, change{kind: x.Kind}, x.Event)
+}
+
+func (tx *Tx) applyCommandDone(db int, x *effect.Effect) {
+	owner := tx.owner(db, x.Key)
+	row := memory.Done{Version: uint64(x.Number), TimeMs: tx.now}
+	copy(row.ID[:], x.Field)
+	copy(row.Payload[:], x.Value)
+	o := &tx.e.owners.options
+	owner.ids.Expire(tx.now, o.IdempotencyWindowMs)
+	owner.ids.Add(row, o.IdempotencyMax)
+}
+
+// remember keeps a change until the archive has it and moves the chain on. The
+// sequence is filled in when the batch has it.
+func (o *Owner) remember(tx *Tx, c change, event []byte) {
+	if tx.restoring {
+		return
+	}
+	if len(event) > 0 {
+		c.event = append([]byte(nil), event...)
+		link, encoded, err := memory.SplitLinked(c.event)
+		if err != nil {
+			panic("engine: an event effect does not decode: " + err.Error())
+		}
+		var e memory.Event
+		if err := memory.DecodeEvent(encoded, &e); err == nil {
+			o.lastMs = max(o.lastMs, e.TimeMs)
+		}
+		o.link = link
+	}
+	o.pending = append(o.pending, c)
+}
+
+// commitRecords gives what this transaction changed its sequence and time. The
+// owners are still locked.
+func (tx *Tx) commitRecords(seq uint64, timeMs int64) {
+	for _, it := range tx.record.fresh {
+		it.setSeq(seq)
+	}
+	for _, owner := range tx.owned {
+		touched, chained := false, false
+		for i := len(owner.pending) - 1; i >= 0 && owner.pending[i].seq == 0; i-- {
+			owner.pending[i].seq, owner.pending[i].timeMs = seq, timeMs
+			touched = true
+			chained = chained || owner.pending[i].event != nil
+		}
+		if chained {
+			owner.lastSeq = seq
+		}
+		if touched {
+			owner.bound(tx.e)
+			if tx.batch.Durable {
+				owner.gateSeq = seq
+			}
+		}
+	}
+}
+
+// bound keeps pending changes from growing without end: the archive takes them
+// over at its next checkpoint, or, without an archive, the oldest go.
+func (o *Owner) bound(e *Engine) {
+	if e.archive != nil {
+		e.owners.note(o)
+		return
+	}
+	limit := e.owners.options.PendingMax
+	if len(o.pending) <= limit+limit/4 {
+		return
+	}
+	gone := len(o.pending) - limit
+	o.dropped, o.lost = o.pending[gone-1].seq, true
+	o.pending = append([]change(nil), o.pending[gone:]...)
+}
+
+// flushRecords ends all records of db, with one event in the server's chain;
+// their history stays. All shards are locked.
+func (tx *Tx) flushRecords(db int) {
+	for _, owner := range tx.e.owners.under(tx.e.owners.space(db), "") {
+		tx.own(owner)
+		owner.records, owner.index = newRecords(), recall.NewIndex()
+	}
+}
+
+// endAll emits the end of every record of db before it is flushed.
+func (tx *Tx) endAll(db int) {
+	ended := 0
+	for _, owner := range tx.e.owners.under(tx.e.owners.space(db), "") {
+		tx.own(owner)
+		records := owner.records.Copy()
+		records.Scan(func(it item) bool {
+			ended++
+			tx.endRecord(db, stored(it), nil)
+			return true
+		})
+	}
+	if ended > 0 {
+		event := tx.newEvent()
+		event.Op = memory.OpReset
+		tx.AppendEvent(nil, &event)
+		tx.Durable()
+	}
+}
+
+// swapOwners exchanges the spaces of two databases. All shards are locked.
+func (tx *Tx) swapOwners(a, b int) {
+	o := &tx.e.owners
+	o.mu.Lock()
+	o.spaceOf[a], o.spaceOf[b] = o.spaceOf[b], o.spaceOf[a]
+	o.mu.Unlock()
+}
+
+// restoreOwner takes a row of an owner that is no record: the head of its
+// chain, or a command id.
+func (tx *Tx) restoreOwner(x *effect.Effect, seq uint64, timeMs int64) {
+	owner := (*Owner)(nil)
+	if len(x.Key) == 0 {
+		owner = tx.server()
+	} else {
+		owner = tx.owner(int(x.DB), x.Key)
+	}
+	defer tx.unlock()
+	if x.Kind == effect.CommandDone {
+		row := memory.Done{Version: uint64(x.Number), TimeMs: timeMs}
+		copy(row.ID[:], x.Field)
+		copy(row.Payload[:], x.Value)
+		if tx.e.NowMs()-timeMs < tx.e.owners.options.IdempotencyWindowMs {
+			owner.ids.Add(row, tx.e.owners.options.IdempotencyMax)
+		}
+		return
+	}
+	if link, encoded, err := memory.SplitLinked(x.Event); err == nil {
+		var e memory.Event
+		if memory.DecodeEvent(encoded, &e) == nil {
+			owner.lastMs = e.TimeMs
+		}
+		owner.link, owner.lastSeq = link, seq
+	}
+}

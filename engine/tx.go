@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"math/bits"
+
+	"reminis/engine/effect"
+)
+
+// This file owns transactions: which locks they take, how their effects become
+// one batch, and what their session must wait for. It must not know what the
+// effects mean.
+
+// Ready says whether changes can be made now; its error is for the client.
+func (e *Engine) Ready() error { return e.journal.Ready() }
+
+// Tx is one command, EXEC, script or expiry pass: it holds the locks of what it
+// touches, reads, and emits effects, which are one batch at Commit. A Tx is
+// used by one goroutine.
+//
+// Lock order: shards ascending, then owners ascending; never a shard while
+// holding an owner.
+type Tx struct {
+	// Actor is who acts; it goes into the batch and into audit events.
+	Actor Actor
+	// DB is the database that keys are looked up in.
+	DB int
+	// NoTouch leaves the access time of keys alone (CLIENT NO-TOUCH, OBJECT,
+	// DEBUG, and commands that only look at metadata).
+	NoTouch bool
+
+	e         *Engine
+	now       int64
+	held      uint64 // shards locked
+	owned     []*Owner
+	batch     effect.Batch
+	replaying bool // effects come from the store: nothing is journaled or judged
+	restoring bool // they are rows: the archive has their history already
+	place     Place
+	gateSeq   uint64
+	seq       uint64
+	keyBuf    []byte
+	buf       []byte
+	record    recordTx
+}
+
+// Actor is who causes a change.
+type Actor struct {
+	User   string // authenticated user; "default" when there is none
+	Client string // address and name, for people
+}
+
+// Begin takes a transaction at the clock's time. Lock what it touches, work,
+// Commit, read GateSeq, then give it back with Done.
+func (e *Engine) Begin() *Tx {
+	tx := e.txs.Get().(*Tx)
+	tx.now = e.clock.NowMs()
+	return tx
+}
+
+// Done gives the transaction back. It must not hold locks.
+func (tx *Tx) Done() {
+	if tx.held != 0 || len(tx.owned) != 0 {
+		panic("engine: transaction returned with locks held")
+	}
+	tx.batch.Reset()
+	tx.Actor, tx.DB, tx.NoTouch = Actor{}, 0, false
+	tx.replaying, tx.restoring, tx.gateSeq, tx.seq, tx.place = false, false, 0, 0, Place{}
+	tx.record.reset()
+	tx.e.txs.Put(tx)
+}
+
+// NowMs is the one time of this transaction.
+func (tx *Tx) NowMs() int64 { return tx.now }
+
+// GateSeq is the sequence that must be durable before what this transaction saw
+// or did may be shown. It is known after Commit.
+func (tx *Tx) GateSeq() uint64 { return tx.gateSeq }
+
+// Seq is the sequence of the committed batch, 0 when nothing changed.
+func (tx *Tx) Seq() uint64 { return tx.seq }
+
+// Changed says whether effects were emitted so far.
+func (tx *Tx) Changed() bool { return tx.batch.Len() > 0 }
+
+// Effects is the number of effects emitted so far.
+func (tx *Tx) Effects() int { return tx.batch.Len() }
+
+// LockPlace locks the shard of one key whose place is known.
+func (tx *Tx) LockPlace(p Place) {
+	tx.place = p
+	tx.lockMask(1 << p.shard)
+}
+
+// LockKeys locks the shards of keys.
+func (tx *Tx) LockKeys(keys [][]byte) {
+	mask := uint64(0)
+	for _, key := range keys {
+		mask |= 1 << shardOf(key)
+	}
+	tx.lockMask(mask)
+	tx.lockOwnersOf(keys)
+}
+
+// LockAll locks every shard.
+func (tx *Tx) LockAll() { tx.lockMask(^uint64(0)) }
+
+// lockMask locks the shards of mask, ascending. What is held already must lie
+// below everything new, or be all of it: a transaction locks once.
+func (tx *Tx) lockMask(mask uint64) {
+	mask &^= tx.held
+	if mask == 0 {
+		return
+	}
+	if tx.held != 0 && bits.Len64(tx.held) > bits.TrailingZeros64(mask) {
+		panic("engine: shards locked out of order")
+	}
+	for m := mask; m != 0; m &= m - 1 {
+		tx.e.shards[bits.TrailingZeros64(m)].mu.Lock()
+	}
+	tx.held |= mask
+}
+
+// within runs f with shard i locked, taking the lock only if the transaction
+// does not hold it.
+func (tx *Tx) within(i int, f func(s *shard)) {
+	s := &tx.e.shards[i]
+	if tx.held&(1<<i) != 0 {
+		f(s)
+		return
+	}
+	s.mu.Lock()
+	f(s)
+	tx.gateSeq = max(tx.gateSeq, s.gateSeq)
+	s.mu.Unlock()
+}
+
+// Durable asks that no reply leave before this transaction's batch is fsynced.
+func (tx *Tx) Durable() { tx.batch.Durable = true }
+
+// Commit appends the batch to the journal while all locks are held, then
+// releases them. The transaction may be locked and used again afterwards.
+func (tx *Tx) Commit() {
+	if tx.batch.Len() > 0 && !tx.replaying {
+		tx.batch.TimeMs = tx.now
+		if tx.Actor.User != "" && tx.Actor.User != defaultUser {
+			tx.batch.Actor = append(tx.batch.Actor[:0], tx.Actor.User...)
+		}
+		tx.batch.Durable = tx.batch.Durable || tx.e.gateAll
+		seq, timeMs := tx.e.append(&tx.batch)
+		tx.seq = seq
+		tx.commitRecords(seq, timeMs)
+		if tx.batch.Durable {
+			for m := tx.held; m != 0; m &= m - 1 {
+				tx.e.shards[bits.TrailingZeros64(m)].gateSeq = seq
+			}
+		}
+		tx.e.stats.DirtySet.Add(int64(tx.batch.Len()))
+	}
+	tx.batch.Reset()
+	tx.record.reset()
+	tx.unlock()
+}
+
+// defaultUser is not written into batches: absent means it.
+const defaultUser = "default"
+
+func (tx *Tx) unlock() {
+	for _, o := range tx.owned {
+		tx.gateSeq = max(tx.gateSeq, o.gateSeq)
+		o.mu.Unlock()
+	}
+	clear(tx.owned)
+	tx.owned = tx.owned[:0]
+	for m := tx.held; m != 0; m &= m - 1 {
+		s := &tx.e.shards[bits.TrailingZeros64(m)]
+		tx.gateSeq = max(tx.gateSeq, s.gateSeq)
+		s.mu.Unlock()
+	}
+	tx.held = 0
+}
+
+// emit is the one way to change state: apply the effect and put it into the
+// batch. An effect that only memory keeps (a working record) is not journaled.
+func (tx *Tx) emit(x *effect.Effect) {
+	tx.apply(x)
+	if !tx.replaying {
+		tx.batch.Add(x)
+	}
+}
+
+// at is the place of key in db, from the transaction's cache when the caller
+// located it already.
+func (tx *Tx) at(db int, key []byte) Place {
+	// Recovery hands over slices whose memory is used again for the next key.
+	if !tx.replaying && tx.place.Is(db, key) {
+		return tx.place
+	}
+	tx.place = Locate(db, key)
+	return tx.place
+}

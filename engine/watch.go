@@ -1,0 +1,188 @@
+package engine
+
+import "sync/atomic"
+
+// This file owns WATCH: who must be told when a key changes.
+
+// Watch is one session's set of watched keys. Dirty becomes true when one of
+// them changes; it may be read without a lock.
+type Watch struct {
+	dirty atomic.Bool
+	keys  []watchedKey
+}
+
+type watchedKey struct {
+	db      int
+	key     string
+	expired bool
+}
+
+// watcher is a Watch as the keyspace knows it.
+type watcher struct {
+	watch *Watch
+	// expired notes a key that had passed its deadline, but was still there,
+	// when it was watched: its removal later changes nothing (multi.c
+	// watchForKey).
+	expired bool
+}
+
+// Dirty says whether a watched key changed since it was watched.
+func (w *Watch) Dirty() bool { return w.dirty.Load() }
+
+// Len is the number of watched keys.
+func (w *Watch) Len() int { return len(w.keys) }
+
+// Watch adds keys of the transaction's database to w. Their shards are locked.
+func (tx *Tx) Watch(w *Watch, keys [][]byte) {
+	for _, key := range keys {
+		if w.has(tx.DB, key) {
+			continue
+		}
+		at := tx.at(tx.DB, key)
+		ks := tx.e.ensure(&tx.e.shards[at.shard], tx.DB)
+		x, there := ks.keys.Get(at.hash, key)
+		expired := there && tx.expired(x)
+		w.keys = append(w.keys, watchedKey{tx.DB, string(key), expired})
+		if ks.watched == nil {
+			ks.watched = map[string][]watcher{}
+		}
+		ks.watched[string(key)] = append(ks.watched[string(key)], watcher{w, expired})
+	}
+}
+
+func (w *Watch) has(db int, key []byte) bool {
+	for i := range w.keys {
+		if w.keys[i].db == db && w.keys[i].key == string(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// Keys visits the watched keys, for locking their shards before EXEC.
+func (w *Watch) Keys(visit func(db int, key string)) {
+	for i := range w.keys {
+		visit(w.keys[i].db, w.keys[i].key)
+	}
+}
+
+// CheckWatch says whether w is dirty, counting keys whose deadline has passed
+// since they were watched. Their shards are locked.
+func (tx *Tx) CheckWatch(w *Watch) bool {
+	if w.dirty.Load() {
+		return true
+	}
+	for i := range w.keys {
+		k := &w.keys[i]
+		if k.expired {
+			continue
+		}
+		at := Locate(k.db, []byte(k.key))
+		ks := tx.e.shards[at.shard].space(k.db)
+		if ks == nil {
+			continue
+		}
+		if x, ok := ks.keys.Get(at.hash, []byte(k.key)); ok && tx.expired(x) {
+			return true
+		}
+	}
+	return false
+}
+
+// Unwatch forgets w's keys and makes it clean. No lock is held.
+func (e *Engine) Unwatch(w *Watch) {
+	for i := range w.keys {
+		k := &w.keys[i]
+		s := &e.shards[shardOf([]byte(k.key))]
+		s.mu.Lock()
+		if ks := s.space(k.db); ks != nil {
+			ks.unwatch(k.key, w)
+		}
+		s.mu.Unlock()
+	}
+	w.keys = w.keys[:0]
+	w.dirty.Store(false)
+}
+
+func (ks *keyspace) unwatch(key string, w *Watch) {
+	list := ks.watched[key]
+	for j, other := range list {
+		if other.watch == w {
+			list = append(list[:j], list[j+1:]...)
+			break
+		}
+	}
+	if len(list) == 0 {
+		delete(ks.watched, key)
+	} else {
+		ks.watched[key] = list
+	}
+}
+
+// changed tells the watchers of key that it changed.
+func (ks *keyspace) changed(key []byte) {
+	if len(ks.watched) == 0 {
+		return
+	}
+	list := ks.watched[string(key)]
+	for i := range list {
+		if list[i].expired {
+			list[i].expired = false
+			continue
+		}
+		list[i].watch.dirty.Store(true)
+	}
+}
+
+// changedAll tells the watchers of every key that exists (multi.c
+// touchAllWatchedKeysInDb: a key that is not there does not change).
+func (ks *keyspace) changedAll() {
+	for key, list := range ks.watched {
+		at := Locate(0, []byte(key))
+		if _, ok := ks.keys.Get(at.hash, []byte(key)); ok {
+			for _, w := range list {
+				w.watch.dirty.Store(true)
+			}
+		}
+	}
+}
+
+// swapWatched tells the watchers of keys that exist on either side of a swap.
+func swapWatched(a, b *keyspace) {
+	for _, pair := range [2][2]*keyspace{{a, b}, {b, a}} {
+		mine, other := pair[0], pair[1]
+		if mine == nil {
+			continue
+		}
+		mine.changedAll()
+		if other == nil {
+			continue
+		}
+		for key, list := range mine.watched {
+			at := Locate(0, []byte(key))
+			if _, ok := other.keys.Get(at.hash, []byte(key)); ok {
+				for _, w := range list {
+					w.watch.dirty.Store(true)
+				}
+			}
+		}
+	}
+}
+
+// keepWatches puts watches back to their database's number after the keyspaces
+// x of a and y of b changed places.
+func (tx *Tx) keepWatches(s *shard, a, b int, x, y *keyspace) {
+	var ofA, ofB map[string][]watcher
+	if x != nil {
+		ofA, x.watched = x.watched, nil
+	}
+	if y != nil {
+		ofB, y.watched = y.watched, nil
+	}
+	if len(ofA) > 0 {
+		tx.e.ensure(s, a).watched = ofA
+	}
+	if len(ofB) > 0 {
+		tx.e.ensure(s, b).watched = ofB
+	}
+}
