@@ -1,0 +1,88 @@
+package launch
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestUsageOfThisProcess burns a known amount of work and looks for it.
+func TestUsageOfThisProcess(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is no /proc here")
+	}
+	before, err := CPU(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := before
+	sum := 0
+	for rounds := 0; after < before+2*tick; rounds++ {
+		if rounds > 10_000 {
+			t.Fatal("ten billion additions took less than 20 ms")
+		}
+		for i := range 1_000_000 {
+			sum += i
+		}
+		if after, err = CPU(os.Getpid()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.KeepAlive(sum)
+	resident, err := ResidentBytes(os.Getpid())
+	if err != nil || resident < 1<<20 || resident > 1<<40 {
+		t.Errorf("resident memory = %d bytes, %v", resident, err)
+	}
+	if _, err := WrittenBytes(os.Getpid()); err != nil {
+		t.Error(err)
+	}
+	if _, err := CPU(1 << 30); err == nil {
+		t.Error("a process that cannot exist has processor time")
+	}
+}
+
+func TestServerLives(t *testing.T) {
+	path, err := Find("redis-server")
+	if errors.Is(err, ErrNotInstalled) {
+		t.Skip("redis-server is not installed")
+	}
+	s, err := Start(path, t.TempDir(), "--save", "", "--appendonly", "no")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.ReadyAfter <= 0 || s.ReadyAfter > time.Minute {
+		t.Errorf("ready after %v", s.ReadyAfter)
+	}
+	if err := ping(s.Addr); err != nil {
+		t.Error(err)
+	}
+	if err := s.Stop(); err != nil {
+		t.Error(err)
+	}
+	if err := ping(s.Addr); err == nil {
+		t.Error("a stopped server answers")
+	}
+	if err := s.Kill(); err != nil {
+		t.Errorf("killing what has stopped: %v", err)
+	}
+}
+
+func TestStartQuotesTheLog(t *testing.T) {
+	path, err := Find("redis-server")
+	if errors.Is(err, ErrNotInstalled) {
+		t.Skip("redis-server is not installed")
+	}
+	_, err = Start(path, t.TempDir(), "--appendfsync", "sometimes")
+	if err == nil || !strings.Contains(err.Error(), "appendfsync") {
+		t.Errorf("the error says nothing of the directive: %v", err)
+	}
+}
+
+func TestFindSaysWhatIsMissing(t *testing.T) {
+	if _, err := Find("no-such-program-anywhere"); !errors.Is(err, ErrNotInstalled) {
+		t.Errorf("got %v", err)
+	}
+}
