@@ -17,24 +17,24 @@ import (
 type Flags uint32
 
 const (
-	Write        Flags = 1 << iota // may change data
-	ReadOnly                       // reads data, never changes it
-	DenyOOM                        // refused when memory is over maxmemory
-	Admin                          // administers the server
-	PubSub                         // publishes or subscribes
-	NoScript                       // not from scripts
-	Blocking                       // may wait for other clients
-	Loading                        // allowed while loading
-	Stale                          // allowed on a stale replica
-	SkipMonitor                    // not shown by MONITOR
-	SkipSlowlog                    // not in the slow log
-	Fast                           // O(1) or O(log n)
-	NoAuth                         // allowed before AUTH
-	MayReplicate                   // may replicate without changing data
-	NoMulti                        // not inside MULTI
-	AllowBusy                      // allowed while a script runs too long
-	NoAsyncLoading                 // refused while a replica loads in the background
-	Immediate                      // runs at once even inside MULTI; not shown to clients
+	Write          Flags = 1 << iota // may change data
+	ReadOnly                         // reads data, never changes it
+	DenyOOM                          // refused when memory is over maxmemory
+	Admin                            // administers the server
+	PubSub                           // publishes or subscribes
+	NoScript                         // not from scripts
+	Blocking                         // may wait for other clients
+	Loading                          // allowed while loading
+	Stale                            // allowed on a stale replica
+	SkipMonitor                      // not shown by MONITOR
+	SkipSlowlog                      // not in the slow log
+	Fast                             // O(1) or O(log n)
+	NoAuth                           // allowed before AUTH
+	MayReplicate                     // may replicate without changing data
+	NoMulti                          // not inside MULTI
+	AllowBusy                        // allowed while a script runs too long
+	NoAsyncLoading                   // refused while a replica loads in the background
+	Immediate                        // runs at once even inside MULTI; not shown to clients
 )
 
 // Lock says what a data command locks before its handler runs.
@@ -84,16 +84,15 @@ type Command struct {
 	data    func(tx *engine.Tx, argv [][]byte, w *reply.Writer) error
 	session func(s *Session, argv [][]byte, w *reply.Writer) error
 	subs    map[string]*Command
+	full    string
 	stats   commandStats
 }
 
 // FullName is the name as COMMAND prints it: `config|get` for a subcommand.
-func (c *Command) FullName() string {
-	if c.Parent != nil {
-		return c.Parent.Name + "|" + c.Name
-	}
-	return c.Name
-}
+func (c *Command) FullName() string { return c.full }
+
+// FullNameRef is FullName for those who keep a reference to it.
+func (c *Command) FullNameRef() *string { return &c.full }
 
 // words is how many words of a command line are the name.
 func (c *Command) words() int {
@@ -119,7 +118,7 @@ func (c *Command) arity() int {
 // are pooled: a handler must not keep them.
 func onData[P any](d Declaration, g *grammar.Grammar[P], run func(tx *engine.Tx, p *P, w *reply.Writer) error) *Command {
 	pool := &sync.Pool{New: func() any { return new(P) }}
-	return &Command{Declaration: d, grammar: &g.Shape, data: func(tx *engine.Tx, argv [][]byte, w *reply.Writer) error {
+	return &Command{Declaration: d, full: d.Name, grammar: &g.Shape, data: func(tx *engine.Tx, argv [][]byte, w *reply.Writer) error {
 		p := pool.Get().(*P)
 		defer pool.Put(p)
 		if err := g.Parse(argv, p); err != nil {
@@ -132,7 +131,7 @@ func onData[P any](d Declaration, g *grammar.Grammar[P], run func(tx *engine.Tx,
 // onSession declares a command whose handler works on the session or the
 // process.
 func onSession[P any](d Declaration, g *grammar.Grammar[P], run func(s *Session, p *P, w *reply.Writer) error) *Command {
-	return &Command{Declaration: d, grammar: &g.Shape, session: func(s *Session, argv [][]byte, w *reply.Writer) error {
+	return &Command{Declaration: d, full: d.Name, grammar: &g.Shape, session: func(s *Session, argv [][]byte, w *reply.Writer) error {
 		p := new(P)
 		if err := g.Parse(argv, p); err != nil {
 			return err
@@ -143,10 +142,11 @@ func onSession[P any](d Declaration, g *grammar.Grammar[P], run func(s *Session,
 
 // container declares a command that is only a name for its subcommands.
 func container(d Declaration, subs ...*Command) *Command {
-	c := &Command{Declaration: d, Subs: subs, subs: map[string]*Command{}}
+	c := &Command{Declaration: d, full: d.Name, Subs: subs, subs: map[string]*Command{}}
 	for _, sub := range subs {
 		sub.Parent = c
 		sub.Family = d.Family
+		sub.full = d.Name + "|" + sub.Name
 		c.subs[sub.Name] = sub
 	}
 	return c

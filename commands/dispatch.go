@@ -28,7 +28,7 @@ func (s *Session) Execute(out []byte, argv [][]byte) ([]byte, Next) {
 		s.multi.add(c, argv)
 		w.Status("QUEUED")
 	} else {
-		s.LastCommand = c.FullName()
+		s.LastCommand = c
 		s.call(c, argv[c.words():])
 	}
 	s.taken = min(s.taken+1, len(s.batch))

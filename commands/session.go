@@ -32,8 +32,8 @@ type Session struct {
 	Authenticated bool
 	NoEvict       bool
 	NoTouch       bool
-	// LastCommand is the full name of the last command, for CLIENT LIST.
-	LastCommand string
+	// LastCommand is the last command that ran, nil before the first.
+	LastCommand *Command
 	// Proto is 2 or 3.
 	Proto int
 

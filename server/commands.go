@@ -1,0 +1,82 @@
+// This file owns the joint between connections and the command processor. It
+// must not know any command.
+
+package server
+
+import "reminis/commands"
+
+// Commands makes every connection a session of core.
+func Commands(core *commands.Core) Handler { return commandHandler{core} }
+
+type commandHandler struct{ core *commands.Core }
+
+func (h commandHandler) Open(c Conn) Executor {
+	return &commandExecutor{session: h.core.NewSession(c), info: c.Info(), shown: shownState{multi: -1}}
+}
+
+// commandExecutor is a command session as a connection's driver sees it.
+type commandExecutor struct {
+	session *commands.Session
+	info    *Info
+	shown   shownState
+}
+
+// shownState is what CLIENT LIST was last told, so that telling it again costs
+// a comparison.
+type shownState struct {
+	command    *commands.Command
+	db, multi  int
+	proto      int
+	name, user string
+}
+
+var actionOf = [...]Action{
+	commands.Continue:        Continue,
+	commands.CloseAfterReply: CloseAfterReply,
+	commands.CloseNow:        CloseNow,
+	commands.Park:            Park,
+	commands.Retry:           Retry,
+}
+
+func (x *commandExecutor) Execute(out []byte, argv [][]byte) ([]byte, Action) {
+	out, next := x.session.Execute(out, argv)
+	x.show()
+	return out, actionOf[next]
+}
+
+// show keeps the session's part of the client registry current. It allocates
+// only when a name changes.
+func (x *commandExecutor) show() {
+	s, shown := x.session, &x.shown
+	if s.LastCommand != shown.command {
+		shown.command = s.LastCommand
+		x.info.Command.Store(s.LastCommand.FullNameRef())
+	}
+	if s.DB != shown.db {
+		shown.db = s.DB
+		x.info.Database.Store(int32(s.DB))
+	}
+	if multi := s.InMulti(); multi != shown.multi {
+		shown.multi = multi
+		x.info.MultiCommands.Store(int32(multi))
+	}
+	if s.Proto != shown.proto {
+		shown.proto = s.Proto
+		x.info.Protocol.Store(int32(s.Proto))
+	}
+	if s.Name != shown.name {
+		name := s.Name
+		shown.name = name
+		x.info.Name.Store(&name)
+	}
+	if s.User != shown.user {
+		user := s.User
+		shown.user = user
+		x.info.User.Store(&user)
+	}
+}
+
+func (x *commandExecutor) Prefetch(argv [][]byte, phase int) { x.session.Prefetch(argv, phase) }
+func (x *commandExecutor) GateSeq() uint64                   { return x.session.GateSeq() }
+func (x *commandExecutor) AuthRequired() bool                { return x.session.AuthRequired() }
+func (x *commandExecutor) Close()                            { x.session.Close() }
