@@ -52,6 +52,7 @@ func (tx *Tx) SetString(key, value []byte, deadlineMs int64) {
 // or extends with zero bytes; the deadline stays. The caller has checked the
 // type and that the result is at most Limits.StringMax bytes.
 func (tx *Tx) SpliceString(key []byte, offset int, value []byte) {
+	tx.find(tx.DB, key) // an expired string is not extended
 	tx.emit(&effect.Effect{Kind: effect.StringSplice, DB: uint32(tx.DB), Key: key, Value: value, Number: int64(offset)})
 }
 
