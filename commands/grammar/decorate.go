@@ -131,6 +131,12 @@ func (n Node[P]) SameSpec() Node[P] {
 	return n
 }
 
+// Multiple documents that the node may be given several times.
+func (n Node[P]) Multiple() Node[P] {
+	n.n.multiple = true
+	return n
+}
+
 // Searched documents a key's spec as unknown to clients: the word in front may
 // stand anywhere (SORT … STORE). The key itself is still found.
 func (n Node[P]) Searched() Node[P] {
@@ -150,4 +156,32 @@ func (n Node[P]) StartFrom(position int) Node[P] {
 func (n Node[P]) KeySource(flags KeyFlags, notes string) Node[P] {
 	n.n.key = &keyFacts{flags: flags, notes: notes, unknown: true, source: true}
 	return n
+}
+
+// DocumentedAs documents the node as other nodes, which are never parsed, where
+// Redis documents a structure that its parser does not have (BITFIELD). A key
+// among them needs InSpec.
+func (n Node[P]) DocumentedAs(nodes ...Node[P]) Node[P] {
+	for _, documented := range nodes {
+		adopt(documented.n)
+		n.n.documented = append(n.n.documented, documented.n.shape)
+	}
+	return n
+}
+
+// InSpec gives the index of the key spec that a key of DocumentedAs belongs to.
+func (n Node[P]) InSpec(index int) Node[P] {
+	n.n.inSpec = index + 1
+	return n
+}
+
+// adopt lets the shapes of nodes that are not compiled know their members.
+func adopt[T any](n *node[T]) {
+	for _, kid := range n.kids {
+		adopt(kid)
+	}
+	n.shape.kids = shapesOf(n.kids)
+	if n.kind == kindOptions || n.kind == kindEach {
+		n.shape.kids = append(n.shape.kids, n.element...)
+	}
 }

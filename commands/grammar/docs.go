@@ -34,6 +34,9 @@ func (g *Shape) docsOf(dst []Arg, nodes []*shape) []Arg {
 // doc appends what documents a node: nothing for a Check, its members for an
 // Options, two arguments for a counted list.
 func (g *Shape) doc(dst []Arg, s *shape) []Arg {
+	if s.documented != nil {
+		return g.docsOf(dst, s.documented)
+	}
 	switch s.kind {
 	case kindCheck:
 		return dst
@@ -69,8 +72,11 @@ func (g *Shape) docBare(s *shape) Arg {
 		Since: s.since, DeprecatedSince: s.deprecatedSince,
 		Optional: s.optional && !s.required, Multiple: s.multiple, MultipleToken: s.repeats,
 	}
-	if index, ok := g.owner[s]; ok && s.argType != TypeBlock {
+	if index, ok := g.owner[s]; ok && (s.argType == TypeKey || s.key.source) {
 		arg.KeySpec = index
+	}
+	if s.inSpec > 0 {
+		arg.KeySpec = s.inSpec - 1
 	}
 	return arg
 }

@@ -191,8 +191,8 @@ func Opt[P any](n Node[P]) Node[P] {
 }
 
 // OneOf is one alternative, chosen by its leading word; at most one alternative
-// may have none, and takes what no word matches. In Options a second, different
-// alternative is a Conflict; the same one again overwrites, as in Redis.
+// may have none, and takes what no word matches. As a clause of Options, a second,
+// different alternative is a Conflict; the same one again overwrites, as in Redis.
 func OneOf[P any](name string, alternatives ...Node[P]) Node[P] {
 	n := leaf[P](kindOneOf, name, TypeOneOf)
 	n.kids = unwrap(alternatives)

@@ -95,12 +95,7 @@ func (s *parser[T]) sequence(nodes []*node[T]) *Error {
 
 // begins reports whether an optional node is given here.
 func (s *parser[T]) begins(n *node[T]) bool {
-	if n.kind == kindTail || n.kind == kindEach || n.token == "" && n.kind != kindOneOf && n.kind != kindBlock {
-		if len(s.argv)-s.i <= n.reserve {
-			return false
-		}
-	}
-	if s.i >= len(s.argv) {
+	if len(s.argv)-s.i <= n.reserve {
 		return false
 	}
 	if n.token != "" {
@@ -166,7 +161,7 @@ func (s *parser[T]) node(n *node[T]) *Error {
 }
 
 func (s *parser[T]) body(n *node[T]) *Error {
-	if n.present != nil {
+	if n.present != nil && n.kind != kindOneOf {
 		*n.present(s.p) = true
 	}
 	switch n.kind {
@@ -347,13 +342,20 @@ func (s *parser[T]) oneOf(n *node[T]) *Error {
 	return s.alternative(n, place)
 }
 
-// alternative parses the alternative of a OneOf at a place, from 1, unless
-// another one was given before.
-func (s *parser[T]) alternative(n *node[T], place int) *Error {
+// clause parses an alternative of a OneOf in Options, unless another was given.
+func (s *parser[T]) clause(n *node[T], place int) *Error {
 	if before := s.chosen[n.ordinal]; before != 0 && int(before) != place && !n.together {
 		return n.fail(Conflict, s.i)
 	}
 	s.chosen[n.ordinal] = uint8(place)
+	return s.alternative(n, place)
+}
+
+// alternative parses the alternative of a OneOf at a place, from 1.
+func (s *parser[T]) alternative(n *node[T], place int) *Error {
+	if n.present != nil {
+		*n.present(s.p) = true
+	}
 	if n.choose != nil {
 		n.choose(s.p, place)
 	}
@@ -372,7 +374,7 @@ func (s *parser[T]) options(n *node[T]) *Error {
 		}
 		var err *Error
 		if e.owner != nil {
-			err = s.alternative(e.owner, e.place)
+			err = s.clause(e.owner, e.place)
 		} else {
 			err = s.node(e.node)
 		}

@@ -81,6 +81,8 @@ type shape struct {
 	countName       string
 	failures        []failure
 	samples         []string
+	documented      []*shape // what documents the node instead of itself
+	inSpec          int      // documented key: index of its key spec plus one
 	kids            []*shape
 	ordinal         int      // kindOneOf: its place in the parser's memory, from 1
 	reserve         int      // kindTail, kindEach: arguments that belong to what follows

@@ -15,7 +15,8 @@ type LongDouble struct{ value big.Float }
 
 const (
 	mantissaBits = 64
-	// A finite number is below 2^16384; the smallest above zero is 2^-16445.
+	// As big.Float counts exponents, of mantissas from 1/2 to 1: a finite number is
+	// below 2^16384, the smallest above zero is 2^-16445.
 	exponentMax = 16384
 	exponentMin = -16444
 	// No number with more decimal digits before its point is finite, none with more
@@ -196,7 +197,10 @@ func (number scanned) round(z *big.Float) bool {
 		z.Quo(new(big.Float).SetInt(mantissa), new(big.Float).SetInt(power10(-number.exponent)))
 	}
 	exponent := z.MantExp(nil)
-	return exponent <= exponentMax && exponent >= exponentMin
+	// What is above one half of the smallest number rounds up to it; a half exactly,
+	// the only mantissa of one bit there, rounds to zero.
+	subnormal := exponent == exponentMin-1 && z.MinPrec() > 1
+	return exponent <= exponentMax && (exponent >= exponentMin || subnormal)
 }
 
 func power10(n int) *big.Int {

@@ -1,0 +1,340 @@
+package grammar_test
+
+// This file owns the sample grammars that the tests of this package share: one for
+// each construction that Redis's commands are made of. Their facts are compared with
+// Redis's own in redis_test.go.
+
+import (
+	"math"
+
+	"reminis/commands/grammar"
+)
+
+// sampleParams has a field for whatever the samples need.
+type sampleParams struct {
+	key, second, value, pattern []byte
+	keys, rest, list            [][]byte
+	a, b, c                     int64
+	x, y                        float64
+	floats                      []float64
+	choice, unit, order         uint8
+	f, g, h, i, j               bool
+	ops                         []operation
+	late                        error
+}
+
+type operation struct {
+	kind, overflow, write        uint8
+	encoding                     []byte
+	offset, value                int64
+	readEncoding, storedEncoding []byte
+}
+
+type node = grammar.Node[sampleParams]
+
+func key(p *sampleParams) *[]byte       { return &p.key }
+func second(p *sampleParams) *[]byte    { return &p.second }
+func value(p *sampleParams) *[]byte     { return &p.value }
+func pattern(p *sampleParams) *[]byte   { return &p.pattern }
+func keys(p *sampleParams) *[][]byte    { return &p.keys }
+func rest(p *sampleParams) *[][]byte    { return &p.rest }
+func list(p *sampleParams) *[][]byte    { return &p.list }
+func a(p *sampleParams) *int64          { return &p.a }
+func b(p *sampleParams) *int64          { return &p.b }
+func c(p *sampleParams) *int64          { return &p.c }
+func x(p *sampleParams) *float64        { return &p.x }
+func y(p *sampleParams) *float64        { return &p.y }
+func floats(p *sampleParams) *[]float64 { return &p.floats }
+func choice(p *sampleParams) *uint8     { return &p.choice }
+func unit(p *sampleParams) *uint8       { return &p.unit }
+func order(p *sampleParams) *uint8      { return &p.order }
+func f(p *sampleParams) *bool           { return &p.f }
+func g(p *sampleParams) *bool           { return &p.g }
+func h(p *sampleParams) *bool           { return &p.h }
+func i(p *sampleParams) *bool           { return &p.i }
+func j(p *sampleParams) *bool           { return &p.j }
+
+// sample is one grammar and the file of Redis that describes the same command.
+type sample struct {
+	name  string // COMMAND or CONTAINER SUB, in upper case
+	file  string
+	names int
+	*grammar.Grammar[sampleParams]
+}
+
+const readKey = grammar.RO | grammar.Access
+
+func samples() []sample {
+	out := append(stringSamples(), collectionSamples()...)
+	return append(out, keyspaceSamples()...)
+}
+
+func stringSamples() []sample {
+	expiration := func(last node) node {
+		return grammar.Choice("expiration", choice,
+			grammar.Int("seconds", a).After("EX").Defer(),
+			grammar.Int("milliseconds", a).After("PX").Defer(),
+			grammar.UnixTime("unix-time-seconds", a).After("EXAT").Defer(),
+			grammar.UnixTime("unix-time-milliseconds", a).After("PXAT").Defer(),
+			last)
+	}
+	return []sample{
+		{"GETEX", "getex", 1, grammar.Compile(
+			grammar.Key("key", key, grammar.RW|grammar.Access|grammar.Update).Notes("RW and UPDATE because it changes the TTL"),
+			grammar.Options(expiration(grammar.Token("PERSIST", f))),
+		)},
+		{"MSET", "mset", 1, grammar.Compile(
+			grammar.KeyPairs("key_value", "key", "value", rest, grammar.OW|grammar.Update),
+		)},
+		{"BITFIELD", "bitfield", 1, grammar.Compile(
+			grammar.Key("key", key, grammar.RW|grammar.Update|grammar.Access|grammar.VariableFlags).
+				Notes("This command allows both access and modification of the key"),
+			grammar.Opt(grammar.Each("operation", func(p *sampleParams) *[]operation { return &p.ops }, bitfieldOperation())),
+		)},
+		{"LCS", "lcs", 1, grammar.Compile(
+			grammar.Key("key1", key, readKey),
+			grammar.Key("key2", second, readKey).SameSpec(),
+			grammar.Options(
+				grammar.Token("LEN", f),
+				grammar.Token("IDX", g),
+				grammar.Int("len", a).After("MINMATCHLEN"),
+				grammar.Token("WITHMATCHLEN", h),
+			),
+		)},
+	}
+}
+
+func bitfieldOperation() grammar.Node[operation] {
+	encoding := func(o *operation) *[]byte { return &o.encoding }
+	offset := func(o *operation) *int64 { return &o.offset }
+	amount := func(o *operation) *int64 { return &o.value }
+	return grammar.Choice("operation", func(o *operation) *uint8 { return &o.kind },
+		grammar.Block("encoding_offset",
+			grammar.Bytes("encoding", encoding).Sample("u8", "i16"),
+			grammar.Int("offset", offset),
+		).After("GET"),
+		grammar.Block("write",
+			grammar.Opt(grammar.Enum("wrap_sat_fail", func(o *operation) *uint8 { return &o.overflow }, "WRAP", "SAT", "FAIL").After("OVERFLOW")),
+			grammar.Choice("write_operation", func(o *operation) *uint8 { return &o.write },
+				grammar.Block("encoding_offset_value",
+					grammar.Bytes("encoding", encoding).Sample("u8", "i16"),
+					grammar.Int("offset", offset),
+					grammar.Int("value", amount),
+				).After("SET"),
+				grammar.Block("encoding_offset_increment",
+					grammar.Bytes("encoding", encoding).Sample("u8", "i16"),
+					grammar.Int("offset", offset),
+					grammar.Int("increment", amount),
+				).After("INCRBY"),
+			),
+		),
+	)
+}
+
+func collectionSamples() []sample {
+	numKeys := func() node {
+		return grammar.NumKeys("numkeys", "key", keys, readKey).
+			Fail(grammar.OutOfRange, "at least 1 input key is needed for '{command}' command")
+	}
+	weights := func() node {
+		return grammar.Floats("weight", floats, func(p *sampleParams) int64 { return int64(len(p.keys)) }).
+			After("WEIGHTS").Typed(grammar.TypeInteger).Fail(grammar.NotFloat, "weight value is not a float")
+	}
+	streams := func() node {
+		return grammar.Streams("streams", "key", "ID", rest, readKey).After("STREAMS").
+			Fail(grammar.Arity, "Unbalanced list of streams: for each stream key an ID or '$' must be specified.")
+	}
+	return []sample{
+		{"HSET", "hset", 1, grammar.Compile(
+			grammar.Key("key", key, grammar.RW|grammar.Update),
+			grammar.Pairs("field_value", "field", "value", rest),
+		)},
+		{"HRANDFIELD", "hrandfield", 1, grammar.Compile(
+			grammar.Key("key", key, readKey),
+			grammar.Opt(grammar.Block("options",
+				grammar.Int("count", a).Range(-math.MaxInt64, math.MaxInt64).Present(f),
+				grammar.Opt(grammar.Token("WITHVALUES", g)),
+			)),
+		)},
+		{"ZADD", "zadd", 1, grammar.Compile(
+			grammar.Key("key", key, grammar.RW|grammar.Update),
+			grammar.Options(
+				grammar.OneOf("condition", grammar.Token("NX", f), grammar.Token("XX", g)).Together().Since("3.0.2"),
+				grammar.OneOf("comparison", grammar.Token("GT", h), grammar.Token("LT", i)).Together().Since("6.2.0"),
+				grammar.Token("CH", j).Named("change").Since("3.0.2"),
+				grammar.Enum("increment", choice, "INCR").DocumentedAs(
+					grammar.Opt(grammar.Token[sampleParams]("INCR", nil).Named("increment").Since("3.0.2"))),
+			),
+			grammar.Check(func(p *sampleParams) *grammar.Error {
+				if p.f && p.g {
+					return grammar.Fail(grammar.Other, "XX and NX options at the same time are not compatible")
+				}
+				return nil
+			}),
+			grammar.Pairs("score_member", "score", "member", rest).FailAs(grammar.Arity, grammar.Syntax).DocumentedAs(
+				grammar.Block("score_member",
+					grammar.Float[sampleParams]("score", nil),
+					grammar.Bytes[sampleParams]("member", nil),
+				).Multiple()),
+		)},
+		{"ZUNION", "zunion", 1, grammar.Compile(
+			numKeys(),
+			grammar.Options(weights(), grammar.Enum("aggregate", choice, "SUM", "MIN", "MAX").After("AGGREGATE"), grammar.Token("WITHSCORES", f)),
+		)},
+		{"ZUNIONSTORE", "zunionstore", 1, grammar.Compile(
+			grammar.Key("destination", key, grammar.OW|grammar.Update),
+			numKeys(),
+			grammar.Options(weights(), grammar.Enum("aggregate", choice, "SUM", "MIN", "MAX").After("AGGREGATE")),
+		)},
+		{"LMPOP", "lmpop", 1, grammar.Compile(
+			grammar.NumKeys("numkeys", "key", keys, grammar.RW|grammar.Access|grammar.Delete),
+			grammar.Enum("where", choice, "LEFT", "RIGHT"),
+			grammar.Opt(grammar.Int("count", a).After("COUNT").Range(1, math.MaxInt64)),
+		)},
+		{"BLPOP", "blpop", 1, grammar.Compile(
+			grammar.Keys("key", keys, grammar.RW|grammar.Access|grammar.Delete),
+			grammar.Float("timeout", x),
+		)},
+		{"XREAD", "xread", 1, grammar.Compile(
+			grammar.Options(grammar.Int("count", a).After("COUNT"), grammar.Int("milliseconds", b).After("BLOCK")),
+			streams(),
+		)},
+		{"XREADGROUP", "xreadgroup", 1, grammar.Compile(
+			grammar.Block("group_consumer", grammar.Bytes("group", key), grammar.Bytes("consumer", second)).After("GROUP"),
+			grammar.Options(grammar.Int("count", a).After("COUNT"), grammar.Int("milliseconds", b).After("BLOCK"), grammar.Token("NOACK", f)),
+			streams(),
+		)},
+		{"GEORADIUS", "georadius", 1, grammar.Compile(
+			grammar.Key("key", key, readKey),
+			grammar.Float("longitude", x), grammar.Float("latitude", y), grammar.Float("radius", x),
+			grammar.Enum("unit", unit, "m", "km", "ft", "mi"),
+			grammar.Options(
+				grammar.Token("WITHCOORD", f), grammar.Token("WITHDIST", g), grammar.Token("WITHHASH", h),
+				grammar.Block("count", grammar.Int("count", a).After("COUNT").Range(1, math.MaxInt64), grammar.Opt(grammar.Token("ANY", i).Since("6.2.0"))),
+				grammar.Enum("order", order, "ASC", "DESC"),
+				grammar.Key("key", second, grammar.OW|grammar.Update).After("STORE"),
+				grammar.Key("key", second, grammar.OW|grammar.Update).After("STOREDIST"),
+			),
+		)},
+		{"GEOSEARCH", "geosearch", 1, geosearchSample()},
+	}
+}
+
+func geosearchSample() *grammar.Grammar[sampleParams] {
+	units := func() node { return grammar.Enum("unit", unit, "m", "km", "ft", "mi") }
+	return grammar.Compile(
+		grammar.Key("key", key, readKey),
+		grammar.Options(
+			grammar.OneOf("from",
+				grammar.Bytes("member", value).After("FROMMEMBER"),
+				grammar.Block("longitude_latitude", grammar.Float("longitude", x), grammar.Float("latitude", y)).After("FROMLONLAT"),
+			).Required().Fail(grammar.Missing, "exactly one of FROMMEMBER or FROMLONLAT can be specified for {command}"),
+			grammar.OneOf("by",
+				grammar.Block("circle", grammar.Float("radius", x).After("BYRADIUS"), units()),
+				grammar.Block("box", grammar.Float("width", x).After("BYBOX"), grammar.Float("height", y), units()),
+			).Required(),
+			grammar.Enum("order", order, "ASC", "DESC"),
+			grammar.Block("count", grammar.Int("count", a).After("COUNT"), grammar.Opt(grammar.Token("ANY", i))),
+			grammar.Token("WITHCOORD", f), grammar.Token("WITHDIST", g), grammar.Token("WITHHASH", h),
+		),
+	)
+}
+
+func keyspaceSamples() []sample {
+	return []sample{
+		{"DEL", "del", 1, grammar.Compile(grammar.Keys("key", keys, grammar.RM|grammar.Delete))},
+		{"EXPIRE", "expire", 1, grammar.Compile(
+			grammar.Key("key", key, grammar.RW|grammar.Update),
+			grammar.Int("seconds", a).Defer(),
+			grammar.Options(
+				grammar.OneOf("condition", grammar.Token("NX", f), grammar.Token("XX", g), grammar.Token("GT", h), grammar.Token("LT", i)).
+					Together().Since("7.0.0"),
+			).Fail(grammar.Syntax, "Unsupported option {argument}"),
+		)},
+		{"SCAN", "scan", 1, grammar.Compile(
+			grammar.Value("cursor", func(p *sampleParams, arg []byte) *grammar.Error {
+				if cursor, ok := grammar.ParseInt(arg); ok {
+					p.a = cursor
+					return nil
+				}
+				return grammar.Fail(grammar.Other, "invalid cursor")
+			}).Typed(grammar.TypeInteger).Sample("0", "17"),
+			grammar.Options(
+				grammar.Pattern("pattern", pattern).After("MATCH"),
+				grammar.Int("count", b).After("COUNT").Range(1, math.MaxInt64).FailAs(grammar.OutOfRange, grammar.Syntax).Default(10),
+				grammar.Bytes("type", value).After("TYPE").Since("6.0.0"),
+			),
+		)},
+		{"OBJECT ENCODING", "object-encoding", 2, grammar.Compile(grammar.Key("key", key, grammar.RO))},
+		{"COPY", "copy", 1, grammar.Compile(
+			grammar.Key("source", key, readKey),
+			grammar.Key("destination", second, grammar.OW|grammar.Update),
+			grammar.Options(grammar.Int("destination-db", a).After("DB").Range(math.MinInt32, math.MaxInt32), grammar.Token("REPLACE", f)),
+		)},
+		{"SORT", "sort", 1, sortSample()},
+		{"EVAL", "eval", 1, grammar.Compile(
+			grammar.Bytes("script", value),
+			grammar.NumKeys("numkeys", "key", keys, grammar.RW|grammar.Access|grammar.Update).Range(0, math.MaxInt64).
+				Fail(grammar.OutOfRange, "Number of keys can't be negative").
+				Fail(grammar.Missing, "Number of keys can't be greater than number of args").
+				Notes("We cannot tell how the keys will be used so we assume the worst, RW and UPDATE"),
+			grammar.Opt(grammar.Rest("arg", rest)),
+		)},
+		{"MIGRATE", "migrate", 1, migrateSample()},
+		{"SSUBSCRIBE", "ssubscribe", 1, grammar.Compile(
+			grammar.Keys("shardchannel", keys, grammar.NotKey).Typed(grammar.TypeString))},
+	}
+}
+
+func sortSample() *grammar.Grammar[sampleParams] {
+	const sourceNotes = "For the optional BY/GET keyword. It is marked 'unknown' because the key names derive from the content of the key we sort"
+	return grammar.Compile(
+		grammar.Key("key", key, readKey),
+		grammar.Options(
+			grammar.Pattern("pattern", pattern).After("BY").KeySource(readKey, sourceNotes),
+			grammar.Block("offset_count", grammar.Int("offset", a), grammar.Int("count", b)).After("LIMIT"),
+			grammar.List("pattern", list).After("GET").Typed(grammar.TypePattern).KeySource(readKey, sourceNotes).SameSpec(),
+			grammar.Enum("order", order, "ASC", "DESC"),
+			grammar.Token("ALPHA", f).Named("sorting"),
+			grammar.Key("destination", second, grammar.OW|grammar.Update).After("STORE").Searched().
+				Notes("For the optional STORE keyword. It is marked 'unknown' because the keyword can appear anywhere in the argument array"),
+		),
+	)
+}
+
+func migrateSample() *grammar.Grammar[sampleParams] {
+	const moved = grammar.RW | grammar.Access | grammar.Delete
+	return grammar.Compile(
+		grammar.Bytes("host", value),
+		grammar.Int("port", a),
+		grammar.Key("key", key, moved).DocumentedAs(
+			grammar.OneOf("key_or_empty_string",
+				grammar.Key[sampleParams]("key", nil, moved).InSpec(0),
+				grammar.Token[sampleParams](`""`, nil).Named("empty_string"))),
+		grammar.Int("destination-db", b),
+		grammar.Int("timeout", c),
+		grammar.Options(
+			grammar.Token("COPY", f).Since("3.0.0"),
+			grammar.Token("REPLACE", g).Since("3.0.0"),
+			grammar.OneOf("authentication",
+				grammar.Opt(grammar.Bytes("password", pattern).After("AUTH").Since("4.0.7")),
+				grammar.Opt(grammar.Block("username_password", grammar.Bytes("username", second), grammar.Bytes("password", pattern)).After("AUTH2").Since("6.0.0")),
+			),
+			grammar.Keys("key", keys, moved|grammar.Incomplete).After("KEYS").StartFrom(-2).Since("3.0.6"),
+		),
+	).WithKeys("the key before KEYS counts only when it is not empty", func(dst []grammar.KeyRef, argv [][]byte) ([]grammar.KeyRef, bool) {
+		if len(argv) > 2 && len(argv[2]) > 0 {
+			return append(dst, grammar.KeyRef{Index: 2, Flags: moved}), true
+		}
+		for at := 5; at < len(argv); at++ {
+			if string(argv[at]) != "KEYS" {
+				continue
+			}
+			for k := at + 1; k < len(argv); k++ {
+				dst = append(dst, grammar.KeyRef{Index: k, Flags: moved})
+			}
+			return dst, true
+		}
+		return dst, true
+	})
+}
