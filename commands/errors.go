@@ -37,6 +37,19 @@ const (
 	ErrInvalidDBIndex Error = "ERR invalid DB index"
 	ErrInvalidCursor  Error = "ERR invalid cursor"
 
+	ErrDecrOverflow     Error = "ERR decrement would overflow"
+	ErrBitOffset        Error = "ERR bit offset is not an integer or out of range"
+	ErrBitValue         Error = "ERR bit is not an integer or out of range"
+	ErrBitPosBit        Error = "ERR The bit argument must be 1 or 0."
+	ErrBitOpNot         Error = "ERR BITOP NOT must be called with a single source key."
+	ErrBitFieldType     Error = "ERR Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is."
+	ErrBitFieldOverflow Error = "ERR Invalid OVERFLOW type specified"
+	ErrBitFieldReadOnly Error = "ERR BITFIELD_RO only supports the GET subcommand"
+	ErrLCSType          Error = "ERR The specified keys must contain string values"
+	ErrLCSLenAndIdx     Error = "ERR If you want both the length and indexes, please just use IDX."
+	ErrLCSTooLong       Error = "ERR String too long for LCS"
+	ErrLCSMemory        Error = "ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len"
+
 	ErrNestedMulti    Error = "ERR MULTI calls can not be nested"
 	ErrNoMulti        Error = "ERR Command not allowed inside a transaction"
 	ErrExecNoMulti    Error = "ERR EXEC without MULTI"
@@ -78,6 +91,12 @@ func errUnknownSubcommand(c *Command, word []byte) error {
 
 func errArity(c *Command) error {
 	return Error("ERR wrong number of arguments for '" + c.FullName() + "' command")
+}
+
+// errExpireTime is the error for a deadline that cannot be; it names the command
+// that asked for it.
+func errExpireTime() error {
+	return grammar.Fail(grammar.Other, "invalid expire time in '{command}' command")
 }
 
 // fromGrammar turns a parse error into the client's text.

@@ -1,0 +1,33 @@
+package engine
+
+import "reminis/engine/effect"
+
+// This file owns what commands that change a part of a string need beside
+// reading and writing it whole. It must not know which command asks.
+
+// StringMax is the largest string in bytes that a command may make
+// (proto-max-bulk-len).
+func (tx *Tx) StringMax() int64 { return tx.e.Limits.StringMax.Load() }
+
+// ReplaceString makes key the string value and keeps its deadline. The value
+// must not alias the table.
+func (tx *Tx) ReplaceString(key, value []byte) {
+	deadlineMs := int64(0)
+	if _, _, x, ok := tx.find(tx.DB, key); ok {
+		deadlineMs = x.DeadlineMs()
+		if x.Kind() == kindMemory {
+			tx.remove(tx.DB, key, x, effect.Overwritten)
+		}
+	}
+	tx.emit(&effect.Effect{Kind: effect.StringSet, DB: uint32(tx.DB), Key: key, Value: value, DeadlineMs: deadlineMs})
+}
+
+// MarkRaw makes OBJECT ENCODING answer "raw" for the string key. It is no
+// change of the data, so like the access time it is no effect: Redis converts
+// the object in memory and neither logs nor replicates that
+// (db.c dbUnshareStringValue).
+func (tx *Tx) MarkRaw(key []byte) {
+	if _, _, x, ok := tx.find(tx.DB, key); ok && x.Kind() == kindString {
+		x.SetKind(kindRaw)
+	}
+}
