@@ -59,9 +59,6 @@ func (r *reader) reset() {
 	*r = reader{spans: r.spans[:0]}
 }
 
-// idle reports that no command is in progress.
-func (r *reader) idle() bool { return r.at == 0 && r.seen == 0 && r.remaining == 0 }
-
 // wanted is how many bytes, from the command's first byte, are needed before
 // its argument in progress is whole; 0 when that is not known yet.
 func (r *reader) wanted() int {

@@ -1,7 +1,27 @@
-// This file owns the typed settings that the network side reads on its hot
-// path. It must not know directive names or texts; the table fills it.
+// This file owns the typed settings: what drivers, commands and the engine read
+// on their hot paths instead of looking names up. It must not know directive
+// names or texts; the table fills it.
 
 package server
+
+// A Durability says what has survived when a reply is sent.
+type Durability uint8
+
+const (
+	// DurabilityEverySecond: at most one second of acknowledged changes is
+	// lost, always a suffix of history.
+	DurabilityEverySecond Durability = iota
+	// DurabilityAlways: no reply leaves before its change is on disk.
+	DurabilityAlways
+	// DurabilityNo: written, and left to the system to make durable.
+	DurabilityNo
+	// DurabilityNone: a pure cache; nothing is written.
+	DurabilityNone
+)
+
+func (d Durability) String() string {
+	return [...]string{"everysec", "always", "no", "none"}[d]
+}
 
 // Settings is one consistent set of values. It is never changed once
 // published: CONFIG SET publishes another.
@@ -13,8 +33,7 @@ type Settings struct {
 	// UnixSocket is a path, "" for none, with permission bits (0: as umask has it).
 	UnixSocket           string
 	UnixSocketPermission int
-	// TCPBacklog is what listen(2) is asked for; the Go runtime takes the
-	// system's maximum instead. TCPKeepAliveSeconds is 0 for none.
+	// TCPKeepAliveSeconds is 0 for none.
 	TCPKeepAliveSeconds int
 	MaxClients          int
 	ProtectedMode       bool
@@ -29,4 +48,99 @@ type Settings struct {
 	OutputLimits        [classCount]OutputLimit
 	// IOThreads is the number of event loops; 0 uses a goroutine per connection.
 	IOThreads int
+
+	// Daemonize to DebugCommand are the process's.
+	Daemonize              bool
+	Supervised             string
+	PidFile                string
+	LogFile                string
+	LogLevel               string
+	ShutdownTimeoutSeconds int64
+	DebugCommand           string
+	ProtectedConfigs       string
+
+	// Dir is the data directory. IgnoreRedisFiles lets an empty store start
+	// beside DBFileName or AppendDirName of a Redis.
+	Dir              string
+	DBFileName       string
+	AppendDirName    string
+	IgnoreRedisFiles bool
+	// Durability is that of plain keys, MemDurability that of profile and
+	// semantic records.
+	Durability     Durability
+	MemDurability  Durability
+	SavePoints     []SavePoint
+	WriteTimeoutMs int64
+
+	// MemOwnerSegments to MemIdempotencyMax are MEM.*'s.
+	MemOwnerSegments  int
+	MemOwnerTag       bool
+	MemIdempotencyMs  int64
+	MemIdempotencyMax int64
+
+	Databases        int
+	MaxMemoryBytes   uint64
+	MaxMemoryPolicy  string
+	MaxMemorySamples int
+	LFULogFactor     int
+	LFUDecayMinutes  int
+	// KeyspaceEvents is the set of event letters, 'A' spelt out.
+	KeyspaceEvents  string
+	TrackingKeysMax int64
+	BusyReplyMs     int64
+
+	// SlowLogMicroseconds is -1 for never.
+	SlowLogMicroseconds int64
+	SlowLogMax          int64
+	LatencyMonitorMs    int64
+	LatencyTracking     bool
+	LatencyPercentiles  []float64
+
+	// The thresholds of compact encodings.
+	HashListpackEntries    int64
+	HashListpackValueBytes int64
+	ListListpackSize       int64
+	ListCompressDepth      int64
+	SetIntsetEntries       int64
+	ZsetListpackEntries    int64
+	ZsetListpackValueBytes int64
+	StreamNodeBytes        int64
+	StreamNodeEntries      int64
+	HLLSparseBytes         int64
+
+	// appendOnly, appendSync and memSync are what the durabilities come from.
+	appendOnly bool
+	appendSync string
+	memSync    string
+}
+
+// settle computes what depends on several directives.
+//
+// redis.conf must never lose data by surprise: `appendonly no` with save points,
+// which is Redis's default and means "a snapshot now and then" there, keeps the
+// journal, once a second. Only `appendonly no` without any save point asks for
+// nothing to be kept.
+func (s *Settings) settle() {
+	switch {
+	case s.appendOnly:
+		s.Durability = durabilityOf(s.appendSync)
+	case len(s.SavePoints) > 0:
+		s.Durability = DurabilityEverySecond
+	default:
+		s.Durability = DurabilityNone
+	}
+	s.MemDurability = durabilityOf(s.memSync)
+	if s.Durability == DurabilityNone {
+		s.MemDurability = DurabilityNone
+	}
+}
+
+func durabilityOf(name string) Durability {
+	switch name {
+	case "always":
+		return DurabilityAlways
+	case "no":
+		return DurabilityNo
+	}
+	return DurabilityEverySecond
 }
