@@ -34,6 +34,7 @@ const (
 	NoMulti                          // not inside MULTI
 	AllowBusy                        // allowed while a script runs too long
 	NoAsyncLoading                   // refused while a replica loads in the background
+	ArbitraryKeys                    // touches keys that its arguments do not name
 	Immediate                        // runs at once even inside MULTI; not shown to clients
 )
 
@@ -157,6 +158,8 @@ type noParams struct{}
 
 // is says whether all of flags are set.
 func (c *Command) is(flags Flags) bool { return c.Flags&flags == flags }
+
+func upper(name string) string { return strings.ToUpper(name) }
 
 // subcommand finds a subcommand by the word that a client sent.
 func (c *Command) subcommand(word []byte) *Command {

@@ -6,6 +6,10 @@ package commands
 // DefaultTable is every command of this server.
 func DefaultTable() *Table {
 	return NewTable(
+		keyCommands(),
+		stringCommands(),
+		bitCommands(),
+		databaseCommands(),
 		transactionCommands(),
 	)
 }

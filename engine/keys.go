@@ -129,6 +129,21 @@ func (tx *Tx) Type(key []byte) Type {
 	return typeOf(x.Kind())
 }
 
+// Databases is the number of numbered databases.
+func (tx *Tx) Databases() int { return tx.e.nDB }
+
+// LFU says whether accesses are counted (Frequency) rather than timed
+// (IdleSeconds).
+func (tx *Tx) LFU() bool { return tx.e.Limits.LFU.Load() }
+
+// Lookup says whether key exists and counts a hit or a miss, as Redis's read
+// commands do.
+func (tx *Tx) Lookup(key []byte) bool {
+	_, _, _, ok := tx.look(tx.DB, key)
+	tx.CountHit(ok)
+	return ok
+}
+
 // Exists says whether key exists in the transaction's database.
 func (tx *Tx) Exists(key []byte) bool { return tx.ExistsIn(tx.DB, key) }
 
@@ -245,7 +260,7 @@ func (tx *Tx) Swap(a, b int) {
 	}
 }
 
-// CheckKey is the structure check of tests: every table, deadline and object
+// Check is the structure check of tests: every table, deadline and object
 // agrees with the others.
 func (e *Engine) Check() error {
 	for i := range e.shards {

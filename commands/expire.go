@@ -1,0 +1,181 @@
+package commands
+
+import (
+	"math"
+
+	"reminis/commands/grammar"
+	"reminis/commands/reply"
+	"reminis/engine"
+)
+
+// This file owns the commands on deadlines. Whether one has passed is the
+// engine's to say.
+
+type expireParams struct {
+	key            []byte
+	amount         int64
+	nx, xx, gt, lt bool
+}
+
+// clockUnit is what the number of an EXPIRE or the answer of a TTL counts, and
+// from when.
+type clockUnit struct {
+	ms       int64 // milliseconds in one
+	relative bool  // from now, not from 1970
+}
+
+func expireGrammar(amount string, unit clockUnit) *grammar.Grammar[expireParams] {
+	number := grammar.Int(amount, func(p *expireParams) *int64 { return &p.amount }).Defer()
+	if !unit.relative {
+		number = grammar.UnixTime(amount, func(p *expireParams) *int64 { return &p.amount }).Defer()
+	}
+	return grammar.Compile(
+		grammar.Key("key", func(p *expireParams) *[]byte { return &p.key }, grammar.RW|grammar.Update),
+		number,
+		grammar.Options(
+			grammar.OneOf("condition",
+				grammar.Token("NX", func(p *expireParams) *bool { return &p.nx }),
+				grammar.Token("XX", func(p *expireParams) *bool { return &p.xx }),
+				grammar.Token("GT", func(p *expireParams) *bool { return &p.gt }),
+				grammar.Token("LT", func(p *expireParams) *bool { return &p.lt }),
+			).Together().Since("7.0.0"),
+		).Fail(grammar.Syntax, "Unsupported option {argument}"),
+		grammar.Check(checkExpireOptions),
+	)
+}
+
+func checkExpireOptions(p *expireParams) *grammar.Error {
+	if p.nx && (p.xx || p.gt || p.lt) {
+		return grammar.Fail(grammar.Other, "NX and XX, GT or LT options at the same time are not compatible")
+	}
+	if p.gt && p.lt {
+		return grammar.Fail(grammar.Other, "GT and LT options at the same time are not compatible")
+	}
+	return nil
+}
+
+func defineExpire(name, since, amount, summary string, unit clockUnit) *Command {
+	overflow := Error("ERR invalid expire time in '" + name + "' command")
+	return onData(Declaration{
+		Name: name, Family: Generic, Since: since, Complexity: "O(1)", Summary: summary,
+		Flags: Write | Fast,
+		Reply: reply.Int(),
+	}, expireGrammar(amount, unit), func(tx *engine.Tx, p *expireParams, w *reply.Writer) error {
+		return runExpire(tx, p, w, unit, overflow)
+	})
+}
+
+func expireCommand() *Command {
+	return defineExpire("expire", "1.0.0", "seconds", "Set a key's time to live in seconds", clockUnit{1000, true})
+}
+
+func pExpireCommand() *Command {
+	return defineExpire("pexpire", "2.6.0", "milliseconds", "Set a key's time to live in milliseconds", clockUnit{1, true})
+}
+
+func expireAtCommand() *Command {
+	return defineExpire("expireat", "1.2.0", "unix-time-seconds", "Set the expiration for a key as a UNIX timestamp", clockUnit{1000, false})
+}
+
+func pExpireAtCommand() *Command {
+	return defineExpire("pexpireat", "2.6.0", "unix-time-milliseconds", "Set the expiration for a key as a UNIX timestamp specified in milliseconds", clockUnit{1, false})
+}
+
+// runExpire: no allocation.
+func runExpire(tx *engine.Tx, p *expireParams, w *reply.Writer, unit clockUnit, overflow error) error {
+	when := p.amount
+	if when > math.MaxInt64/unit.ms || when < math.MinInt64/unit.ms {
+		return overflow
+	}
+	when *= unit.ms
+	if unit.relative {
+		if when > math.MaxInt64-tx.NowMs() {
+			return overflow
+		}
+		when += tx.NowMs()
+	}
+	current, ok := tx.DeadlineMs(p.key)
+	has := current != 0
+	switch {
+	case !ok,
+		p.nx && has,
+		p.xx && !has,
+		p.gt && (!has || when <= current),
+		p.lt && has && when >= current:
+		w.Int(0)
+		return nil
+	}
+	if when <= tx.NowMs() {
+		// 0 would mean no deadline, and what is past deletes (expire.c
+		// checkAlreadyExpired).
+		tx.Delete(p.key)
+	} else {
+		tx.SetDeadline(p.key, when)
+	}
+	w.Int(1)
+	return nil
+}
+
+func defineTTL(name, since, summary string, unit clockUnit, tips ...string) *Command {
+	return onData(Declaration{
+		Name: name, Family: Generic, Since: since, Complexity: "O(1)", Summary: summary,
+		Flags: ReadOnly | Fast, Tips: tips,
+		Reply: reply.Int(),
+	}, grammar.Compile(grammar.Key("key", (*keyParams).keyField, grammar.RO|grammar.Access)),
+		func(tx *engine.Tx, p *keyParams, w *reply.Writer) error { return runTTL(tx, p, w, unit) })
+}
+
+func ttlCommand() *Command {
+	return defineTTL("ttl", "1.0.0", "Get the time to live for a key in seconds", clockUnit{1000, true}, "nondeterministic_output")
+}
+
+func pTTLCommand() *Command {
+	return defineTTL("pttl", "2.6.0", "Get the time to live for a key in milliseconds", clockUnit{1, true}, "nondeterministic_output")
+}
+
+func expireTimeCommand() *Command {
+	return defineTTL("expiretime", "7.0.0", "Get the expiration Unix timestamp for a key", clockUnit{1000, false})
+}
+
+func pExpireTimeCommand() *Command {
+	return defineTTL("pexpiretime", "7.0.0", "Get the expiration Unix timestamp for a key in milliseconds", clockUnit{1, false})
+}
+
+// runTTL answers -2 for no key and -1 for no deadline; seconds are rounded to
+// the nearest.
+func runTTL(tx *engine.Tx, p *keyParams, w *reply.Writer, unit clockUnit) error {
+	deadlineMs, ok := tx.DeadlineMs(p.key)
+	switch {
+	case !ok:
+		w.Int(-2)
+		return nil
+	case deadlineMs == 0:
+		w.Int(-1)
+		return nil
+	}
+	if unit.relative {
+		deadlineMs = max(deadlineMs-tx.NowMs(), 0)
+	}
+	w.Int((deadlineMs + unit.ms/2) / unit.ms)
+	return nil
+}
+
+func persistCommand() *Command {
+	return onData(Declaration{
+		Name: "persist", Family: Generic, Since: "2.2.0", Complexity: "O(1)",
+		Summary: "Remove the expiration from a key",
+		Flags:   Write | Fast,
+		Reply:   reply.Int(),
+	}, grammar.Compile(grammar.Key("key", (*keyParams).keyField, grammar.RW|grammar.Update)), runPersist)
+}
+
+func runPersist(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
+	deadlineMs, ok := tx.DeadlineMs(p.key)
+	if !ok || deadlineMs == 0 {
+		w.Int(0)
+		return nil
+	}
+	tx.SetDeadline(p.key, 0)
+	w.Int(1)
+	return nil
+}

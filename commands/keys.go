@@ -1,0 +1,281 @@
+package commands
+
+import (
+	"reminis/commands/grammar"
+	"reminis/commands/reply"
+	"reminis/engine"
+	"reminis/engine/memory"
+)
+
+// This file owns commands on keys of any type: being there, going, moving. It
+// must not know deadlines (expire.go) nor walks (scan.go).
+
+func keyCommands() []*Command {
+	return []*Command{
+		delCommand(), unlinkCommand(), existsCommand(), touchCommand(), typeCommand(),
+		renameCommand(), renameNXCommand(), copyCommand(), moveCommand(),
+		keysCommand(), randomKeyCommand(), scanCommand(), objectCommand(),
+		expireCommand(), pExpireCommand(), expireAtCommand(), pExpireAtCommand(),
+		ttlCommand(), pTTLCommand(), expireTimeCommand(), pExpireTimeCommand(), persistCommand(),
+	}
+}
+
+
+type keysParams struct{ keys [][]byte }
+
+func (p *keysParams) keysField() *[][]byte { return &p.keys }
+
+func keysGrammar(flags grammar.KeyFlags) *grammar.Grammar[keysParams] {
+	return grammar.Compile(grammar.Keys("key", (*keysParams).keysField, flags))
+}
+
+// countKeys answers for how many of the keys f says yes; a key named twice
+// counts twice, if f still says so.
+func countKeys(f func(tx *engine.Tx, key []byte) bool) func(*engine.Tx, *keysParams, *reply.Writer) error {
+	return func(tx *engine.Tx, p *keysParams, w *reply.Writer) error {
+		n := int64(0)
+		for _, key := range p.keys {
+			n += intOf(f(tx, key))
+		}
+		w.Int(n)
+		return nil
+	}
+}
+
+const perShardSum = "response_policy:agg_sum"
+
+func delCommand() *Command {
+	return onData(Declaration{
+		Name: "del", Family: Generic, Since: "1.0.0",
+		Complexity: "O(N) where N is the number of keys that will be removed. When a key to remove holds a value other than a string, the individual complexity for this key is O(M) where M is the number of elements in the list, set, sorted set or hash. Removing a single key that holds a string value is O(1).",
+		Summary:    "Delete a key",
+		Flags:      Write, Tips: []string{"request_policy:multi_shard", perShardSum},
+		Reply: reply.Int(),
+	}, keysGrammar(grammar.RM|grammar.Delete), countKeys((*engine.Tx).Delete))
+}
+
+func unlinkCommand() *Command {
+	return onData(Declaration{
+		Name: "unlink", Family: Generic, Since: "4.0.0",
+		Complexity: "O(1) for each key removed regardless of its size. Then the command does O(N) work in a different thread in order to reclaim memory, where N is the number of allocations the deleted objects where composed of.",
+		Summary:    "Delete a key asynchronously in another thread. Otherwise it is just as DEL, but non blocking.",
+		Flags:      Write | Fast, Tips: []string{"request_policy:multi_shard", perShardSum},
+		Reply: reply.Int(),
+	}, keysGrammar(grammar.RM|grammar.Delete), countKeys((*engine.Tx).Delete))
+}
+
+func existsCommand() *Command {
+	return onData(Declaration{
+		Name: "exists", Family: Generic, Since: "1.0.0", Complexity: "O(N) where N is the number of keys to check.",
+		Summary: "Determine if a key exists",
+		Flags:   ReadOnly | Fast, Tips: []string{"request_policy:multi_shard", perShardSum},
+		Reply: reply.Int(),
+	}, keysGrammar(grammar.RO), countKeys((*engine.Tx).Lookup))
+}
+
+func touchCommand() *Command {
+	return onData(Declaration{
+		Name: "touch", Family: Generic, Since: "3.2.1", Complexity: "O(N) where N is the number of keys that will be touched.",
+		Summary: "Alters the last access time of a key(s). Returns the number of existing keys specified.",
+		Flags:   ReadOnly | Fast, Tips: []string{"request_policy:multi_shard", perShardSum},
+		Reply: reply.Int(),
+	}, keysGrammar(grammar.RO), countKeys((*engine.Tx).Touch))
+}
+
+func typeCommand() *Command {
+	return onData(Declaration{
+		Name: "type", Family: Generic, Since: "1.0.0", Complexity: "O(1)",
+		Summary: "Determine the type stored at key",
+		Flags:   ReadOnly | Fast,
+		Reply:   reply.Status(),
+	}, grammar.Compile(grammar.Key("key", (*keyParams).keyField, grammar.RO)), runType)
+}
+
+func runType(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
+	w.Status(tx.Type(p.key).String())
+	return nil
+}
+
+type renameParams struct{ key, newKey []byte }
+
+func renameGrammar(target grammar.KeyFlags) *grammar.Grammar[renameParams] {
+	return grammar.Compile(
+		grammar.Key("key", func(p *renameParams) *[]byte { return &p.key }, grammar.RW|grammar.Access|grammar.Delete),
+		grammar.Key("newkey", func(p *renameParams) *[]byte { return &p.newKey }, target),
+	)
+}
+
+func renameCommand() *Command {
+	return onData(Declaration{
+		Name: "rename", Family: Generic, Since: "1.0.0", Complexity: "O(1)",
+		Summary: "Rename a key",
+		Flags:   Write,
+		Reply:   reply.OK(),
+	}, renameGrammar(grammar.OW|grammar.Update), runRename)
+}
+
+func runRename(tx *engine.Tx, p *renameParams, w *reply.Writer) error {
+	if !tx.Lookup(p.key) {
+		return ErrNoSuchKey
+	}
+	if string(p.key) != string(p.newKey) {
+		if _, err := tx.Rename(p.key, p.newKey, tx.DB); err != nil {
+			return err
+		}
+	}
+	w.OK()
+	return nil
+}
+
+func renameNXCommand() *Command {
+	return onData(Declaration{
+		Name: "renamenx", Family: Generic, Since: "1.0.0", Complexity: "O(1)",
+		Summary: "Rename a key, only if the new key does not exist",
+		Flags:   Write | Fast,
+		Reply:   reply.Int(),
+	}, renameGrammar(grammar.OW|grammar.Insert), runRenameNX)
+}
+
+func runRenameNX(tx *engine.Tx, p *renameParams, w *reply.Writer) error {
+	if !tx.Lookup(p.key) {
+		return ErrNoSuchKey
+	}
+	if string(p.key) == string(p.newKey) || tx.Exists(p.newKey) {
+		w.Int(0)
+		return nil
+	}
+	if _, err := tx.Rename(p.key, p.newKey, tx.DB); err != nil {
+		return err
+	}
+	w.Int(1)
+	return nil
+}
+
+type copyParams struct {
+	source, target []byte
+	db             int64
+	hasDB, replace bool
+}
+
+func copyCommand() *Command {
+	return onData(Declaration{
+		Name: "copy", Family: Generic, Since: "6.2.0", Complexity: "O(N) worst case for collections, where N is the number of nested items. O(1) for string values.",
+		Summary: "Copy a key",
+		Flags:   Write | DenyOOM,
+		Reply:   reply.Int(),
+	}, grammar.Compile(
+		grammar.Key("source", func(p *copyParams) *[]byte { return &p.source }, grammar.RO|grammar.Access),
+		grammar.Key("destination", func(p *copyParams) *[]byte { return &p.target }, grammar.OW|grammar.Update),
+		grammar.Options(
+			grammar.Int("destination-db", func(p *copyParams) *int64 { return &p.db }).After("DB").
+				Present(func(p *copyParams) *bool { return &p.hasDB }),
+			grammar.Token("REPLACE", func(p *copyParams) *bool { return &p.replace }),
+		),
+	), runCopy)
+}
+
+func runCopy(tx *engine.Tx, p *copyParams, w *reply.Writer) error {
+	db := tx.DB
+	if p.hasDB {
+		if p.db < 0 || p.db >= int64(tx.Databases()) {
+			return ErrDBIndex
+		}
+		db = int(p.db)
+	}
+	if db == tx.DB && string(p.source) == string(p.target) {
+		return ErrSameObject
+	}
+	if !tx.Lookup(p.source) || tx.ExistsIn(db, p.target) && !p.replace {
+		w.Int(0)
+		return nil
+	}
+	if _, err := tx.Copy(p.source, p.target, db); err != nil {
+		return err
+	}
+	w.Int(1)
+	return nil
+}
+
+type moveParams struct {
+	key []byte
+	db  int64
+}
+
+func moveCommand() *Command {
+	return onData(Declaration{
+		Name: "move", Family: Generic, Since: "1.0.0", Complexity: "O(1)",
+		Summary: "Move a key to another database",
+		Flags:   Write | Fast,
+		Reply:   reply.Int(),
+	}, grammar.Compile(
+		grammar.Key("key", func(p *moveParams) *[]byte { return &p.key }, grammar.RW|grammar.Access|grammar.Update),
+		grammar.Int("db", func(p *moveParams) *int64 { return &p.db }),
+	), runMove)
+}
+
+func runMove(tx *engine.Tx, p *moveParams, w *reply.Writer) error {
+	if p.db < 0 || p.db >= int64(tx.Databases()) {
+		return ErrDBIndex
+	}
+	if int(p.db) == tx.DB {
+		return ErrSameObject
+	}
+	if !tx.Exists(p.key) || tx.ExistsIn(int(p.db), p.key) {
+		w.Int(0)
+		return nil
+	}
+	if _, err := tx.Rename(p.key, p.key, int(p.db)); err != nil {
+		return err
+	}
+	w.Int(1)
+	return nil
+}
+
+type patternParams struct{ pattern []byte }
+
+func keysCommand() *Command {
+	return onData(Declaration{
+		Name: "keys", Family: Generic, Since: "1.0.0",
+		Complexity: "O(N) with N being the number of keys in the database, under the assumption that the key names in the database and the given pattern have limited length.",
+		Summary:    "Find all keys matching the given pattern",
+		Flags:      ReadOnly, Lock: LockNone, Categories: []string{"dangerous"},
+		Tips:  []string{"request_policy:all_shards", "nondeterministic_output_order"},
+		Reply: reply.ArrayOf(reply.Bulk()),
+	}, grammar.Compile(
+		grammar.Pattern("pattern", func(p *patternParams) *[]byte { return &p.pattern }),
+	), runKeys)
+}
+
+func runKeys(tx *engine.Tx, p *patternParams, w *reply.Writer) error {
+	list := w.DeferArray(0)
+	n := 0
+	all := len(p.pattern) == 1 && p.pattern[0] == '*'
+	tx.Keys(func(key []byte) {
+		if all || memory.Match(p.pattern, key, false) {
+			w.Bulk(key)
+			n++
+		}
+	})
+	w.Close(list, n)
+	return nil
+}
+
+func randomKeyCommand() *Command {
+	return onData(Declaration{
+		Name: "randomkey", Family: Generic, Since: "1.0.0", Complexity: "O(1)",
+		Summary: "Return a random key from the keyspace",
+		Flags:   ReadOnly | ArbitraryKeys, Lock: LockNone,
+		Tips:  []string{"request_policy:all_shards", "nondeterministic_output"},
+		Reply: reply.Nullable(reply.Bulk()),
+	}, grammar.Compile[noParams](), runRandomKey)
+}
+
+func runRandomKey(tx *engine.Tx, _ *noParams, w *reply.Writer) error {
+	key, ok := tx.RandomKey(nil)
+	if !ok {
+		w.Null()
+		return nil
+	}
+	w.Bulk(key)
+	return nil
+}
