@@ -20,7 +20,6 @@ func keyCommands() []*Command {
 	}
 }
 
-
 type keysParams struct{ keys [][]byte }
 
 func (p *keysParams) keysField() *[][]byte { return &p.keys }
