@@ -4,6 +4,8 @@ package grammar
 // first line is parsed is computed here, and what makes no sense panics here, at
 // start. It must not look at an argument.
 
+import "slices"
+
 // Grammar is the compiled grammar of one command. Its methods may be called from
 // many goroutines.
 type Grammar[P any] struct {
@@ -16,8 +18,11 @@ type core[T any] struct {
 	nodes    []*node[T]
 	defaults T // points to params as they are before a parse
 	reset    func(T)
-	leftover *shape // the Options whose errors unknown arguments get, or nil
-	exact    bool   // takes a fixed number of arguments
+	leftover *shape            // the Options whose errors unknown arguments get, or nil
+	exact    bool              // takes a fixed number of arguments
+	least    int               // the fewest arguments that it takes
+	plain    []func(T) *[]byte // fields of the leading nodes that take any one argument as it is
+	enough   bool              // nothing has to follow the plain ones
 }
 
 // entry is one leading word of an Options or OneOf.
@@ -61,8 +66,9 @@ func (g *Grammar[P]) WithKeySpecs(reason string, specs ...KeySpec) *Grammar[P] {
 	return g
 }
 
-// WithKeys replaces the search for keys where no spec can tell (MIGRATE). The
-// function gets the arguments without the command's name and appends positions.
+// WithKeys finds the keys of lines for which the specs do not suffice: one of them
+// does not fit, or is Incomplete and found something (MIGRATE). The function gets
+// the arguments without the command's name and appends positions.
 func (g *Grammar[P]) WithKeys(reason string, find func(dst []KeyRef, argv [][]byte) ([]KeyRef, bool)) *Grammar[P] {
 	if reason == "" {
 		panic("grammar: WithKeys without a reason")
@@ -81,8 +87,20 @@ func newCore[P any](nodes []*node[*P], defaults *P) *core[*P] {
 		c.leftover = nodes[last].shape
 	}
 	least, most := widthOf(c.shapes())
-	c.exact = least == most
+	c.exact, c.least = least == most, least
+	for _, n := range nodes {
+		if n.kind != kindBytes || n.token != "" || n.optional || n.present != nil {
+			break
+		}
+		c.plain = append(c.plain, n.toBytes)
+	}
+	c.enough = least == len(c.plain) && !slices.ContainsFunc(nodes, hasEffect[*P])
 	return c
+}
+
+// hasEffect reports whether a node does something even if no argument is left.
+func hasEffect[T any](n *node[T]) bool {
+	return n.kind == kindCheck || n.kind == kindLate || n.kind == kindCustom || slices.ContainsFunc(n.kids, hasEffect[T])
 }
 
 func (c *core[T]) shapes() []*shape { return shapesOf(c.nodes) }
@@ -131,6 +149,7 @@ func (c *compiler[T]) node(n *node[T]) {
 	if len(n.kids) > 0 {
 		n.shape.kids = shapesOf(n.kids)
 	}
+	n.least, _ = n.width()
 	switch n.kind {
 	case kindOneOf:
 		c.oneOf(n)

@@ -69,6 +69,15 @@ func (n Node[P]) Fail(when Kind, text string) Node[P] {
 	return n
 }
 
+// FailNumber answers every way in which a number may be bad with one text, as
+// Redis's conversions with a message do.
+func (n Node[P]) FailNumber(text string) Node[P] {
+	for _, kind := range []Kind{NotInteger, NotFloat, OutOfRange, NotPositive} {
+		n.Fail(kind, text)
+	}
+	return n
+}
+
 // FailAs answers the first kind with the second: SCAN's COUNT 0 is a syntax error.
 func (n Node[P]) FailAs(when, as Kind) Node[P] {
 	n.n.failures = append(n.n.failures, failure{when: when, as: as})

@@ -201,6 +201,6 @@ func (d *deriver) keysOf(spec *KeySpec, s *shape) {
 			spec.Step = s.group
 		}
 	case kindCounted:
-		spec.Find, spec.FirstKey = FindKeyNum, 1
+		spec.Find, spec.FirstKey, spec.mayBeNone = FindKeyNum, 1, s.min <= 0
 	}
 }

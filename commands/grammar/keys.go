@@ -77,6 +77,8 @@ type KeySpec struct {
 	Limit     int // FindRange with LastKey -1: 2 means the first half of what is left
 	KeyNumAt  int // FindKeyNum: position of the count, relative to the begin
 	FirstKey  int // FindKeyNum: position of the first key, relative to the begin
+	// mayBeNone: a count of 0 is valid (EVAL), not a mistake.
+	mayBeNone bool
 }
 
 // KeyRef is the position of a key in the argv without the command's name.
@@ -113,9 +115,6 @@ func (g *Shape) Channels(dst []KeyRef, argv [][]byte) ([]KeyRef, bool) {
 }
 
 func (g *Shape) keys(dst []KeyRef, argv [][]byte, notKeys bool) ([]KeyRef, bool) {
-	if g.find != nil && !notKeys {
-		return g.find(dst, argv)
-	}
 	first := len(dst)
 	searched := false
 	for i := range g.specs {
@@ -127,8 +126,16 @@ func (g *Shape) keys(dst []KeyRef, argv [][]byte, notKeys bool) ([]KeyRef, bool)
 			searched = true
 			continue
 		}
+		before := len(dst)
 		var ok bool
-		if dst, ok = spec.keys(dst, argv); !ok {
+		if dst, ok = spec.keys(dst, argv); ok && (spec.Flags&Incomplete == 0 || len(dst) == before) {
+			continue
+		}
+		// Redis, too, asks the command itself only when its specs do not suffice.
+		if g.find != nil && !notKeys {
+			return g.find(dst[:first], argv)
+		}
+		if !ok {
 			return dst[:first], false
 		}
 	}
@@ -155,11 +162,10 @@ func (spec *KeySpec) keys(dst []KeyRef, argv [][]byte) ([]KeyRef, bool) {
 		if !ok || count < 0 || count > math.MaxInt32 {
 			return dst, false
 		}
-		begin += spec.FirstKey
-		// Redis reads a count of 0 as "no keys" here; any other must fit.
 		if count == 0 {
-			return dst, true
+			return dst, spec.mayBeNone
 		}
+		begin += spec.FirstKey
 		last = begin + int(count) - 1
 	} else {
 		switch {

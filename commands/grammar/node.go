@@ -252,7 +252,9 @@ func Check[P any](rule func(p *P) *Error) Node[P] {
 // Late keeps the first error of its nodes, and of everything behind them, in the
 // field instead of returning it: Redis looks up the key before it reads these
 // arguments. The handler returns the error after its own look-ups. It is the last
-// node of a grammar.
+// node of a grammar. Without nodes it keeps the errors of deferred conversions
+// alone (GETEX, where a missing key comes before a bad expiry but not before a
+// syntax error).
 func Late[P any](field func(*P) *error, nodes ...Node[P]) Node[P] {
 	n := leaf[P](kindLate, "", TypeBlock)
 	n.kids, n.toError = unwrap(nodes), field

@@ -9,9 +9,25 @@ package grammar
 // *Error; p is then unspecified, but for a Late error, which is kept in p while
 // Parse returns nil.
 func (g *Grammar[P]) Parse(argv [][]byte, p *P) *Error {
-	g.core.reset(p)
-	s := parser[*P]{argv: argv, p: p}
-	return s.line(g.core)
+	c := g.core
+	c.reset(p)
+	if len(argv) < len(c.plain) {
+		return c.parse(argv, p, 0)
+	}
+	// Most calls are of this form alone: a key, a key and a value.
+	for i, field := range c.plain {
+		*field(p) = argv[i]
+	}
+	if len(argv) == len(c.plain) && c.enough {
+		return nil
+	}
+	return c.parse(argv, p, len(c.plain))
+}
+
+// parse parses a line whose first arguments, one for each of so many nodes, are done.
+func (c *core[T]) parse(argv [][]byte, p T, done int) *Error {
+	s := parser[T]{argv: argv, i: done, p: p, least: c.least}
+	return s.line(c, c.nodes[done:])
 }
 
 // parser is the state of one parse; it lives on the stack.
@@ -19,7 +35,7 @@ type parser[T any] struct {
 	argv    [][]byte
 	i       int
 	p       T
-	nested  int      // > 0 inside of something that a word or a choice led into
+	least   int      // fewer arguments than these are an Arity error
 	late    *node[T] // the Late that errors are kept for, once it is reached
 	chosen  [oneOfMax + 1]uint8
 	waiting [waitingMax]pending[T]
@@ -35,10 +51,14 @@ type pending[T any] struct {
 // waitingMax bounds the deferred conversions of one line.
 const waitingMax = 8
 
-func (s *parser[T]) line(c *core[T]) *Error {
-	err := s.sequence(c.nodes)
+// line parses the nodes, all arguments, and then what was deferred.
+func (s *parser[T]) line(c *core[T], nodes []*node[T]) *Error {
+	err := s.sequence(nodes)
 	if err == nil && s.i < len(s.argv) {
 		err = s.unused(c)
+	}
+	if err != nil && (s.late == nil || len(s.late.kids) == 0) {
+		return err
 	}
 	if err == nil {
 		err = s.convertPending()
@@ -52,7 +72,7 @@ func (s *parser[T]) line(c *core[T]) *Error {
 
 // parseFrom parses one element of an Each from position i and returns where it ends.
 func (c *core[T]) parseFrom(argv [][]byte, i int, p T) (int, *Error) {
-	s := parser[T]{argv: argv, i: i, p: p, nested: 1}
+	s := parser[T]{argv: argv, i: i, p: p}
 	err := s.sequence(c.nodes)
 	if err == nil {
 		err = s.convertPending()
@@ -152,10 +172,6 @@ func (s *parser[T]) node(n *node[T]) *Error {
 			return n.fail(Syntax, s.i)
 		}
 		s.i++
-		s.nested++
-		err := s.body(n)
-		s.nested--
-		return err
 	}
 	return s.body(n)
 }
@@ -281,8 +297,8 @@ func (s *shape) integer(arg []byte, at int) (int64, *Error) {
 func (s *parser[T]) tail(n *node[T]) *Error {
 	size := len(s.argv) - s.i - n.reserve
 	if size < n.group || size%n.group != 0 {
-		if size < n.group && s.nested > 0 {
-			return n.fail(Syntax, len(s.argv))
+		if size < n.group {
+			return s.missing(n)
 		}
 		return n.fail(Arity, len(s.argv))
 	}
@@ -359,14 +375,14 @@ func (s *parser[T]) alternative(n *node[T], place int) *Error {
 	if n.choose != nil {
 		n.choose(s.p, place)
 	}
-	s.nested++
-	err := s.node(n.kids[place-1])
-	s.nested--
-	return err
+	kid := n.kids[place-1]
+	if len(s.argv)-s.i < kid.least {
+		return s.missing(kid)
+	}
+	return s.node(kid)
 }
 
 func (s *parser[T]) options(n *node[T]) *Error {
-	s.nested++
 	for s.i < len(s.argv) {
 		e := n.find(s.argv[s.i])
 		if e == nil {
@@ -375,6 +391,9 @@ func (s *parser[T]) options(n *node[T]) *Error {
 		var err *Error
 		if e.owner != nil {
 			err = s.clause(e.owner, e.place)
+		} else if len(s.argv)-s.i < e.node.least {
+			// Redis tests that a clause is complete before it converts any of it.
+			err = s.missing(e.node)
 		} else {
 			err = s.node(e.node)
 		}
@@ -382,7 +401,6 @@ func (s *parser[T]) options(n *node[T]) *Error {
 			return err
 		}
 	}
-	s.nested--
 	for _, kid := range n.kids {
 		if kid.required && s.chosen[kid.ordinal] == 0 && s.i >= len(s.argv) {
 			return kid.fail(Missing, s.i)
@@ -409,11 +427,12 @@ func (s *parser[T]) each(n *node[T]) *Error {
 	return nil
 }
 
-// missing is the error for an argument that is not there: too few arguments when
-// it stands alone, a syntax error when a word or another argument called for it.
+// missing is the error for an argument that is not there: too few arguments if the
+// command never takes so few, otherwise a syntax error, as what was given asked for
+// more.
 func (s *parser[T]) missing(n *node[T]) *Error {
-	if s.nested > 0 {
-		return n.fail(Syntax, len(s.argv))
+	if len(s.argv) < s.least {
+		return n.fail(Arity, len(s.argv))
 	}
-	return n.fail(Arity, len(s.argv))
+	return n.fail(Syntax, len(s.argv))
 }

@@ -5,7 +5,10 @@ package grammar_test
 // Redis's own in redis_test.go.
 
 import (
+	"bytes"
 	"math"
+	"strconv"
+	"strings"
 
 	"reminis/commands/grammar"
 )
@@ -24,10 +27,9 @@ type sampleParams struct {
 }
 
 type operation struct {
-	kind, overflow, write        uint8
-	encoding                     []byte
-	offset, value                int64
-	readEncoding, storedEncoding []byte
+	kind, overflow, write uint8
+	encoding              []byte
+	offset, value         int64
 }
 
 type node = grammar.Node[sampleParams]
@@ -82,6 +84,7 @@ func stringSamples() []sample {
 		{"GETEX", "getex", 1, grammar.Compile(
 			grammar.Key("key", key, grammar.RW|grammar.Access|grammar.Update).Notes("RW and UPDATE because it changes the TTL"),
 			grammar.Options(expiration(grammar.Token("PERSIST", f))),
+			grammar.Late(func(p *sampleParams) *error { return &p.late }),
 		)},
 		{"MSET", "mset", 1, grammar.Compile(
 			grammar.KeyPairs("key_value", "key", "value", rest, grammar.OW|grammar.Update),
@@ -187,9 +190,10 @@ func collectionSamples() []sample {
 			grammar.Options(weights(), grammar.Enum("aggregate", choice, "SUM", "MIN", "MAX").After("AGGREGATE")),
 		)},
 		{"LMPOP", "lmpop", 1, grammar.Compile(
-			grammar.NumKeys("numkeys", "key", keys, grammar.RW|grammar.Access|grammar.Delete),
+			grammar.NumKeys("numkeys", "key", keys, grammar.RW|grammar.Access|grammar.Delete).
+				FailNumber("numkeys should be greater than 0"),
 			grammar.Enum("where", choice, "LEFT", "RIGHT"),
-			grammar.Opt(grammar.Int("count", a).After("COUNT").Range(1, math.MaxInt64)),
+			grammar.Opt(grammar.Int("count", a).After("COUNT").Range(1, math.MaxInt64).FailNumber("count should be greater than 0")),
 		)},
 		{"BLPOP", "blpop", 1, grammar.Compile(
 			grammar.Keys("key", keys, grammar.RW|grammar.Access|grammar.Delete),
@@ -253,11 +257,18 @@ func keyspaceSamples() []sample {
 		)},
 		{"SCAN", "scan", 1, grammar.Compile(
 			grammar.Value("cursor", func(p *sampleParams, arg []byte) *grammar.Error {
-				if cursor, ok := grammar.ParseInt(arg); ok {
-					p.a = cursor
-					return nil
+				// strtoul: a sign and leading zeros are welcome, and nothing at all is 0.
+				digits := bytes.TrimLeft(bytes.TrimPrefix(bytes.TrimPrefix(arg, []byte("-")), []byte("+")), "0")
+				var cursor uint64
+				var err error
+				if len(digits) > 0 {
+					cursor, err = strconv.ParseUint(string(digits), 10, 64)
 				}
-				return grammar.Fail(grammar.Other, "invalid cursor")
+				if err != nil || bytes.Equal(arg, []byte("-")) || bytes.Equal(arg, []byte("+")) {
+					return grammar.Fail(grammar.Other, "invalid cursor")
+				}
+				p.a = int64(cursor)
+				return nil
 			}).Typed(grammar.TypeInteger).Sample("0", "17"),
 			grammar.Options(
 				grammar.Pattern("pattern", pattern).After("MATCH"),
@@ -269,7 +280,7 @@ func keyspaceSamples() []sample {
 		{"COPY", "copy", 1, grammar.Compile(
 			grammar.Key("source", key, readKey),
 			grammar.Key("destination", second, grammar.OW|grammar.Update),
-			grammar.Options(grammar.Int("destination-db", a).After("DB").Range(math.MinInt32, math.MaxInt32), grammar.Token("REPLACE", f)),
+			grammar.Options(grammar.Int("destination-db", a).After("DB").Range(0, 15).Fail(grammar.OutOfRange, "DB index is out of range"), grammar.Token("REPLACE", f)),
 		)},
 		{"SORT", "sort", 1, sortSample()},
 		{"EVAL", "eval", 1, grammar.Compile(
@@ -322,19 +333,28 @@ func migrateSample() *grammar.Grammar[sampleParams] {
 			),
 			grammar.Keys("key", keys, moved|grammar.Incomplete).After("KEYS").StartFrom(-2).Since("3.0.6"),
 		),
-	).WithKeys("the key before KEYS counts only when it is not empty", func(dst []grammar.KeyRef, argv [][]byte) ([]grammar.KeyRef, bool) {
-		if len(argv) > 2 && len(argv[2]) > 0 {
-			return append(dst, grammar.KeyRef{Index: 2, Flags: moved}), true
+	).WithKeys("the key stands alone or, if it is empty, behind KEYS; both is a mistake", migrateKeys)
+}
+
+func migrateKeys(dst []grammar.KeyRef, argv [][]byte) ([]grammar.KeyRef, bool) {
+	const moved = grammar.RW | grammar.Access | grammar.Delete
+	if len(argv) < 3 {
+		return dst, false
+	}
+	skip := map[string]int{"auth": 1, "auth2": 2}
+	for at := 5; at < len(argv); at++ {
+		word := strings.ToLower(string(argv[at]))
+		if word != "keys" {
+			at += skip[word]
+			continue
 		}
-		for at := 5; at < len(argv); at++ {
-			if string(argv[at]) != "KEYS" {
-				continue
-			}
-			for k := at + 1; k < len(argv); k++ {
-				dst = append(dst, grammar.KeyRef{Index: k, Flags: moved})
-			}
-			return dst, true
+		if len(argv[2]) > 0 {
+			return dst, false
+		}
+		for next := at + 1; next < len(argv); next++ {
+			dst = append(dst, grammar.KeyRef{Index: next, Flags: moved})
 		}
 		return dst, true
-	})
+	}
+	return append(dst, grammar.KeyRef{Index: 2, Flags: moved}), true
 }

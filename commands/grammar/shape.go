@@ -85,6 +85,7 @@ type shape struct {
 	inSpec          int      // documented key: index of its key spec plus one
 	kids            []*shape
 	ordinal         int      // kindOneOf: its place in the parser's memory, from 1
+	least           int      // the fewest arguments it takes when given
 	reserve         int      // kindTail, kindEach: arguments that belong to what follows
 	leadWords       []string // kindEach: the words an element may begin with
 	leadsOpen       bool     // kindEach: an element may begin with anything
