@@ -9,6 +9,7 @@ func DefaultTable() *Table {
 		keyCommands(),
 		stringCommands(),
 		bitCommands(),
+		hashCommands(),
 		databaseCommands(),
 		transactionCommands(),
 	)

@@ -192,17 +192,16 @@ func (h Hash) Pack() []byte { return h.pack }
 // alias it.
 func (tx *Tx) HashSet(key, field, value []byte) (added bool) {
 	h, _ := tx.Hash(key)
-	before := h.Len()
+	added = !h.Has(field)
 	tx.emit(&effect.Effect{Kind: effect.HashSet, DB: uint32(tx.DB), Key: key, Field: field, Value: value})
-	h, _ = tx.Hash(key)
-	return h.Len() > before
+	return added
 }
 
 // HashDelete removes field of the hash key and says whether it was there; the
 // last field takes the key with it. The caller has checked the type.
 func (tx *Tx) HashDelete(key, field []byte) bool {
 	h, err := tx.Hash(key)
-	if err != nil || !h.has(field) {
+	if err != nil || !h.Has(field) {
 		return false
 	}
 	tx.emit(&effect.Effect{Kind: effect.HashDelete, DB: uint32(tx.DB), Key: key, Field: field})
@@ -212,7 +211,8 @@ func (tx *Tx) HashDelete(key, field []byte) bool {
 	return true
 }
 
-func (h Hash) has(field []byte) bool {
+// Has says whether the hash has field.
+func (h Hash) Has(field []byte) bool {
 	if h.big != nil {
 		_, ok := h.big.fields.Get(table.Hash(field), field)
 		return ok

@@ -60,6 +60,9 @@ func ParseLongDouble(text []byte) (LongDouble, bool) {
 	return out, true
 }
 
+// IsInf says whether the number is infinite.
+func (a *LongDouble) IsInf() bool { return a.value.IsInf() }
+
 // Add returns the sum. ok is false if it is infinite or not a number, which Redis
 // refuses as "increment would produce NaN or Infinity".
 func (a *LongDouble) Add(b *LongDouble) (sum LongDouble, ok bool) {
