@@ -51,6 +51,10 @@ const (
 	encodingInt64    = 0xF4
 )
 
+// isShortString reports whether an element is a string of up to 63 bytes: it
+// takes two bytes more.
+func isShortString(first byte) bool { return first&0xC0 == encodingString6 }
+
 // headBytes returns how many bytes tell an element's encoding and length, 0
 // for a byte that begins no element.
 func headBytes(first byte) int {

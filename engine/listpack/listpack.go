@@ -122,21 +122,34 @@ func Get(lp []byte, pos int) Element {
 // finds a field of a hash). It returns None when there is none; from may be
 // None.
 func Find(lp []byte, from int, text []byte, skip int) int {
+	if from == None {
+		return None
+	}
 	n, isInt := parseInt(text)
 	left := 0
-	for pos := from; pos != None; pos = Next(lp, pos) {
+	for pos := from; lp[pos] != endByte; {
+		first := lp[pos]
 		if left > 0 {
 			left--
-			continue
-		}
-		left = skip
-		element, _ := decode(lp[pos:])
-		if element.Text == nil {
-			if isInt && element.Int == n {
+		} else {
+			left = skip
+			if isShortString(first) {
+				if int(first&0x3F) == len(text) && string(lp[pos+1:pos+1+len(text)]) == string(text) {
+					return pos
+				}
+			} else if element := Get(lp, pos); element.Text == nil {
+				if isInt && element.Int == n {
+					return pos
+				}
+			} else if string(element.Text) == string(text) {
 				return pos
 			}
-		} else if string(element.Text) == string(text) {
-			return pos
+		}
+		// Short strings are what hashes are full of; the rest takes the long way.
+		if isShortString(first) {
+			pos += 2 + int(first&0x3F)
+		} else {
+			pos += elementBytes(lp, pos)
 		}
 	}
 	return None

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// regionSlabs is the number of 1 MB slabs in a region. Reserving costs address
+// regionSlabs is the number of slabs in a region: 64 MB. Reserving costs address
 // space only, so regions are large.
-const regionSlabs = 64
+const regionSlabs = 32
 
 // hugeBytes is the size of a huge page; regions begin at a multiple of it.
 const hugeBytes = 2 << 20

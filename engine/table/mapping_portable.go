@@ -9,9 +9,9 @@ package table
 
 import "unsafe"
 
-// regionSlabs is the number of 1 MB slabs in a region: few, because the
-// collector counts the whole region as live.
-const regionSlabs = 4
+// regionSlabs is the number of slabs in a region: 4 MB, because the collector
+// counts the whole region as live.
+const regionSlabs = 2
 
 func mapRegion(bool) unsafe.Pointer { return mapOwn(regionBytes) }
 

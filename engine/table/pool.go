@@ -11,8 +11,8 @@ import (
 
 const (
 	pageBytes   = 4096
-	slabOrder   = 8              // a slab is the largest run a region hands out
-	slabPages   = 1 << slabOrder // 1 MB
+	slabOrder   = 9              // a slab is the largest run a region hands out
+	slabPages   = 1 << slabOrder // 2 MB, a huge page: so blocks fill it up before another
 	slabBytes   = slabPages * pageBytes
 	regionBytes = regionSlabs * slabBytes
 	regionPages = regionSlabs * slabPages
@@ -21,9 +21,11 @@ const (
 	// pages: below, their rounding would cost a small server more than it gains.
 	hugeFromBytes = 64 << 20
 
-	// Freed slabs stay resident for the next table that needs one, up to 1/32 of
-	// what is in use and within these bounds, because compaction frees and takes
-	// slabs all the time and a fresh slab costs 256 page faults.
+	// Freed runs of the size of a full block stay resident for the next table
+	// that needs one, up to 1/32 of what is in use and within these bounds,
+	// because compaction frees and takes them all the time, and one that was
+	// given back to the system costs 256 page faults.
+	keptPages    = maxBlockBytes / pageBytes
 	keptMinBytes = 2 << 20
 	keptMaxBytes = 32 << 20
 
@@ -48,7 +50,7 @@ type PoolStats struct {
 // Pool hands out memory to tables. It is safe for concurrent use and serves
 // any number of tables.
 //
-// Invariant: memory of at most 1 MB that a pool handed out stays readable for
+// Invariant: memory of at most 2 MB that a pool handed out stays readable for
 // ever, also after it was given back (it may then read as zeros or as another
 // table's bytes): a prefetcher reads buckets without a lock.
 type Pool struct {
@@ -108,10 +110,10 @@ func (p *Pool) alloc(pages int) run {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stats.UsedBytes += int64(pages) * pageBytes
-	if n := len(p.kept); pages == slabPages && n > 0 {
+	if n := len(p.kept); pages == keptPages && n > 0 {
 		r := p.kept[n-1]
 		p.kept = p.kept[:n-1]
-		p.stats.KeptBytes -= slabBytes
+		p.stats.KeptBytes -= maxBlockBytes
 		return r
 	}
 	page := p.takePages(bits.Len32(uint32(pages - 1)))
@@ -134,9 +136,9 @@ func (p *Pool) release(r run) {
 	}
 	p.mu.Lock()
 	p.stats.UsedBytes -= size
-	if r.pages == slabPages && p.stats.KeptBytes < p.keepBytes() {
+	if r.pages == keptPages && p.stats.KeptBytes < p.keepBytes() {
 		p.kept = append(p.kept, r)
-		p.stats.KeptBytes += slabBytes
+		p.stats.KeptBytes += maxBlockBytes
 		p.mu.Unlock()
 		return
 	}
@@ -144,7 +146,7 @@ func (p *Pool) release(r run) {
 	if n := len(p.kept); n > 0 && p.stats.KeptBytes > p.keepBytes() {
 		surplus, found = p.kept[n-1], true
 		p.kept = p.kept[:n-1]
-		p.stats.KeptBytes -= slabBytes
+		p.stats.KeptBytes -= maxBlockBytes
 	}
 	p.mu.Unlock()
 

@@ -171,9 +171,12 @@ func (s *store) kill(e Entry) {
 		return
 	}
 	if number == s.current {
-		s.dead -= int64(b.dead)
-		b.used, b.dead = 0, 0
-		return
+		if b.run.pages == minBlockBytes/pageBytes {
+			s.dead -= int64(b.dead)
+			b.used, b.dead = 0, 0
+			return
+		}
+		s.current = 0 // the next one may be smaller
 	}
 	if number == s.victim {
 		s.victim = 0

@@ -52,7 +52,7 @@ type Stats struct {
 }
 
 // New returns an empty table that takes its memory from pool. It holds none
-// until the first Put.
+// until the first Put, and at most 12 KB when it has become empty again.
 func New(pool *Pool) *Table {
 	return &Table{store: store{pool: pool}}
 }
@@ -195,10 +195,18 @@ func (t *Table) Delete(hash uint64, key []byte) bool {
 	}
 	t.remove(hash, b, slot)
 	t.store.kill(e)
-	if t.entries == 0 {
+	if t.entries == 0 && !t.isSmall() {
 		t.Clear()
 	}
 	return true
+}
+
+// isSmall reports that the table holds the least that one with entries can
+// hold, three pages: an empty table keeps those, because a key that comes and
+// goes (a lock) would otherwise cost system calls each time.
+func (t *Table) isSmall() bool {
+	return t.store.blockBytes <= minBlockBytes && t.store.jumboBytes == 0 &&
+		t.buckets.room() <= pageBuckets && t.overflow.room() <= pageBuckets
 }
 
 // Clear removes all entries and gives all memory back to the pool, in time
