@@ -67,14 +67,14 @@ func (g *Grammar[P]) WithKeySpecs(reason string, specs ...KeySpec) *Grammar[P] {
 }
 
 // WithKeys finds the keys of lines for which the specs do not suffice: one of them
-// does not fit, or is Incomplete and found something (MIGRATE). The function gets
-// the arguments without the command's name and appends positions.
+// does not fit, is Incomplete and found something (MIGRATE), or has VariableFlags
+// (SET … GET). The function gets the arguments without the command's name and
+// appends positions.
 func (g *Grammar[P]) WithKeys(reason string, find func(dst []KeyRef, argv [][]byte) ([]KeyRef, bool)) *Grammar[P] {
 	if reason == "" {
 		panic("grammar: WithKeys without a reason")
 	}
 	g.find = find
-	g.only = -1
 	return g
 }
 

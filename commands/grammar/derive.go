@@ -96,7 +96,7 @@ func (g *Shape) derive() {
 
 func (g *Shape) deriveOnlyKey() {
 	g.only = -1
-	if len(g.specs) != 1 || g.find != nil {
+	if len(g.specs) != 1 {
 		return
 	}
 	spec := g.specs[0]

@@ -3,6 +3,7 @@ package grammar_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"reminis/commands/grammar"
 )
@@ -37,7 +38,15 @@ func setGrammar() *grammar.Grammar[setParams] {
 				grammar.Token("KEEPTTL", func(p *setParams) *bool { return &p.keepTTL }).Since("6.0.0"),
 			),
 		),
-	)
+	).WithKeys("SET reads the key only with GET", func(dst []grammar.KeyRef, argv [][]byte) ([]grammar.KeyRef, bool) {
+		flags := grammar.OW | grammar.Update
+		for _, arg := range argv[min(2, len(argv)):] {
+			if strings.EqualFold(string(arg), "GET") {
+				flags = grammar.RW | grammar.Access | grammar.Update
+			}
+		}
+		return append(dst, grammar.KeyRef{Index: 0, Flags: flags}), true
+	})
 }
 
 func argv(words ...string) [][]byte {

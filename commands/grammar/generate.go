@@ -63,11 +63,7 @@ func (s *generator) body(n *shape) {
 	case kindOneOf:
 		s.node(n.kids[s.r.IntN(len(n.kids))])
 	case kindOptions:
-		for _, i := range s.r.Perm(len(n.kids)) {
-			if n.kids[i].required || s.r.IntN(3) == 0 {
-				s.node(n.kids[i])
-			}
-		}
+		s.options(n)
 	case kindEach:
 		for range 1 + s.r.IntN(3) {
 			s.sequence(n.kids)
@@ -80,6 +76,25 @@ func (s *generator) body(n *shape) {
 		s.sequence(n.kids)
 	default:
 		s.single(n)
+	}
+}
+
+// options adds some clauses in any order; one that takes all that is left is last.
+func (s *generator) options(n *shape) {
+	var last *shape
+	for _, i := range s.r.Perm(len(n.kids)) {
+		kid := n.kids[i]
+		if !kid.required && s.r.IntN(3) > 0 {
+			continue
+		}
+		if kid.kind == kindTail || kid.kind == kindEach && kid.leadsOpen {
+			last = kid
+			continue
+		}
+		s.node(kid)
+	}
+	if last != nil {
+		s.node(last)
 	}
 }
 

@@ -126,6 +126,9 @@ func (g *Shape) keys(dst []KeyRef, argv [][]byte, notKeys bool) ([]KeyRef, bool)
 			searched = true
 			continue
 		}
+		if spec.Flags&VariableFlags != 0 && g.find != nil && !notKeys {
+			return g.find(dst[:first], argv)
+		}
 		before := len(dst)
 		var ok bool
 		if dst, ok = spec.keys(dst, argv); ok && (spec.Flags&Incomplete == 0 || len(dst) == before) {

@@ -112,11 +112,13 @@ func TestParse(t *testing.T) {
 		{"MIGRATE", "h 1 k 0 1 COPY KEYS a b", ""},
 	} {
 		s := sampleNamed(t, row.name)
-		if have := outcome(s.Parse(argv(strings.Fields(row.line)...), new(sampleParams))); have != row.want {
+		if have := outcome(s.Parse(fields(row.line), new(sampleParams))); have != row.want {
 			t.Errorf("%s %s: %q, want %q", row.name, row.line, have, row.want)
 		}
 	}
 }
+
+func fields(line string) [][]byte { return argv(strings.Fields(line)...) }
 
 // outcome writes an error as the tables do: what, and where.
 func outcome(err *grammar.Error) string {
@@ -134,7 +136,7 @@ func TestParsedParams(t *testing.T) {
 	var p sampleParams
 	parse := func(name, line string) {
 		t.Helper()
-		if err := sampleNamed(t, name).Parse(argv(strings.Fields(line)...), &p); err != nil {
+		if err := sampleNamed(t, name).Parse(fields(line), &p); err != nil {
 			t.Fatalf("%s %s: %v", name, line, err)
 		}
 	}
@@ -241,7 +243,7 @@ func TestParseDoesNotAllocate(t *testing.T) {
 		"MSET":     "a b c d",
 		"XREAD":    "COUNT 5 STREAMS a b 0 0",
 	} {
-		s, line := sampleNamed(t, name), argv(strings.Fields(text)...)
+		s, line := sampleNamed(t, name), fields(text)
 		var p sampleParams
 		if n := testing.AllocsPerRun(100, func() { _ = s.Parse(line, &p) }); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)

@@ -77,6 +77,19 @@ func TestLongDoubleOfIntegersIsExact(t *testing.T) {
 	}
 }
 
+func TestLongDoubleInfinities(t *testing.T) {
+	for text, infinite := range map[string]bool{"inf": true, "-Infinity": true, "1e4932": false, "0": false} {
+		number, ok := reply.ParseLongDouble([]byte(text))
+		if !ok || number.IsInf() != infinite {
+			t.Errorf("%s: %v, %v", text, number.IsInf(), ok)
+		}
+	}
+	var zero reply.LongDouble
+	if have := string(zero.Append(nil)); have != "0" || zero.IsInf() {
+		t.Errorf("the zero value prints %s", have)
+	}
+}
+
 // numbers are texts of all the kinds that clients send, and some that they should not.
 func number(r *rand.Rand) string {
 	switch r.IntN(10) {
