@@ -24,6 +24,13 @@ const charWeight = 0.3
 // boundSlack widens bounds over what rounding may have taken from them.
 const boundSlack = 1 + 1e-9
 
+// What finding a document's neighbourhood costs, in postings: alone, and for
+// each neighbour on a side.
+const (
+	windowCost    = 4
+	neighbourCost = 28
+)
+
 // DefaultNeighbours is what Query.Neighbours should be unless the user says
 // otherwise.
 const DefaultNeighbours = 1
@@ -40,8 +47,8 @@ type Query struct {
 	// Neighbours is how many turns on each side lend a turn relevance, 0 none.
 	Neighbours int
 	// Accept says which documents the asker may and wants to see, nil: all. It
-	// is called once at most for each document, and only for those that matter
-	// for the result. What is not accepted is no hit and lends nothing.
+	// is called once at most for each document, and only for those that may
+	// matter for the result. What is not accepted is no hit and lends nothing.
 	Accept func(id uint64) bool
 }
 
@@ -90,12 +97,13 @@ type Searcher struct {
 	touched []uint32 // positions with a score
 	marked  []uint32 // positions with a mark
 
+	best      bestScores
 	heap      candidateHeap
 	top       topHits
 	spans     []span
 	groups    map[uint64]spanRange
 	window    []uint32
-	positions []uint32
+	positions []uint32 // ascending: what prune marked as wanted
 }
 
 // mark is what is known of a document in this search.
@@ -120,7 +128,7 @@ type queryTerm struct {
 
 // Search is View.Search with the memory of s.
 func (s *Searcher) Search(v *View, q Query) Result {
-	s.view, s.query = v, q
+	s.view, s.query, s.positions = v, q, s.positions[:0]
 	s.reach = min(max(q.Neighbours, 0), NeighboursMax)
 	s.weight = 0
 	if s.reach > 0 {
@@ -318,31 +326,24 @@ func (s *Searcher) worthPruning(left int) bool {
 // call it strong. Hits are strong or beside a strong one, and their scores
 // need the documents one neighbourhood further.
 func (s *Searcher) prune(toCome []queryTerm) bool {
-	s.heap = s.heap[:0]
-	for _, position := range s.touched {
-		s.heap = append(s.heap, candidate{s.scores[position], position})
-	}
-	s.heap.init()
-	floor := 0.0
-	for found := 0; found < s.query.Limit; {
-		if len(s.heap) == 0 {
-			return false
-		}
-		best := s.heap.pop()
-		if s.accepts(best.position) {
-			found++
-			floor = best.score
-		}
-	}
-	floor /= 1 + s.weight
-	bound := 0.0
+	bound, left := 0.0, 0
 	for i := range toCome {
 		bound += toCome[i].bound
+		left += toCome[i].postings
 	}
+	floor := s.kthBest() / (1 + s.weight)
 	if bound*boundSlack >= floor {
 		return false
 	}
-	s.positions = s.positions[:0]
+	strong := 0
+	for _, position := range s.touched {
+		if (s.scores[position]+bound)*boundSlack >= floor {
+			strong++
+		}
+	}
+	if strong*(windowCost+neighbourCost*s.reach) > left {
+		return false // looking at all postings is cheaper
+	}
 	for _, position := range s.touched {
 		if (s.scores[position]+bound)*boundSlack < floor {
 			continue
@@ -357,6 +358,18 @@ func (s *Searcher) prune(toCome []queryTerm) bool {
 	}
 	slices.Sort(s.positions)
 	return true
+}
+
+// kthBest answers the Limit-th best score so far of an accepted document, 0 if
+// there are not as many.
+func (s *Searcher) kthBest() float64 {
+	s.best.reset(s.query.Limit)
+	for _, position := range s.touched {
+		if score := s.scores[position]; score > s.best.floor() && s.accepts(position) {
+			s.best.offer(score)
+		}
+	}
+	return s.best.floor()
 }
 
 // addWanted adds the term's impact to the wanted documents that have it.
@@ -401,14 +414,18 @@ func (s *Searcher) addWanted(t *queryTerm) {
 	}
 }
 
-// collect answers the hits. Documents are taken in the order of their own
+// collect answers the hits. Documents that are not strong (see prune) are left
+// out first: they are most. The others are taken in the order of their own
 // scores, each with its neighbours, until even a document with such a score and
 // such neighbours would not be a hit.
 func (s *Searcher) collect() []Hit {
 	s.top.reset(s.query.Limit)
 	s.heap = s.heap[:0]
+	floor := s.kthBest() / (1 + s.weight)
 	for _, position := range s.touched {
-		s.heap = append(s.heap, candidate{s.scores[position], position})
+		if score := s.scores[position]; score*boundSlack >= floor {
+			s.heap = append(s.heap, candidate{score, position})
+		}
 	}
 	s.heap.init()
 	for len(s.heap) > 0 {

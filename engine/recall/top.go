@@ -1,4 +1,4 @@
-// This file owns the two heaps of a search. It must not know where scores come
+// This file owns the heaps of a search. It must not know where scores come
 // from.
 
 package recall
@@ -44,6 +44,48 @@ func (h candidateHeap) sink(i int) {
 			child++
 		}
 		if h[i].score >= h[child].score {
+			return
+		}
+		h[i], h[child] = h[child], h[i]
+		i = child
+	}
+}
+
+// bestScores keeps the best scores offered, up to a limit. It is a heap with the
+// lowest first.
+type bestScores struct {
+	scores []float64
+	limit  int
+}
+
+func (b *bestScores) reset(limit int) { b.scores, b.limit = b.scores[:0], limit }
+
+// floor is the limit-th best score, 0 while there is room.
+func (b *bestScores) floor() float64 {
+	if len(b.scores) < b.limit {
+		return 0
+	}
+	return b.scores[0]
+}
+
+// offer takes a score, which must be above floor.
+func (b *bestScores) offer(score float64) {
+	h := b.scores
+	if len(h) < b.limit {
+		h = append(h, score)
+		b.scores = h
+		for i := len(h) - 1; i > 0 && h[i] < h[(i-1)/2]; i = (i - 1) / 2 {
+			h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
+		}
+		return
+	}
+	h[0] = score
+	for i := 0; ; {
+		child := 2*i + 1
+		if child+1 < len(h) && h[child+1] < h[child] {
+			child++
+		}
+		if child >= len(h) || h[i] <= h[child] {
 			return
 		}
 		h[i], h[child] = h[child], h[i]
