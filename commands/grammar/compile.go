@@ -114,8 +114,9 @@ func shapesOf[T any](nodes []*node[T]) []*shape {
 }
 
 type compiler[T any] struct {
-	core   *core[T]
-	oneOfs int
+	core     *core[T]
+	oneOfs   int
+	deferred int
 }
 
 // sequence compiles nodes that stand behind each other.
@@ -140,6 +141,12 @@ func (c *compiler[T]) sequence(nodes []*node[T]) {
 
 func (c *compiler[T]) node(n *node[T]) {
 	n.verify()
+	if n.deferred {
+		c.deferred++
+		if c.deferred > waitingMax {
+			n.mustNot("be deferred with so many others")
+		}
+	}
 	if n.preset != nil {
 		n.preset(c.core.defaults)
 	}

@@ -90,8 +90,15 @@ func TestCompilePanics(t *testing.T) {
 		"a Custom without documentation": func() {
 			grammar.Compile(grammar.Custom("c", func(*sampleParams, [][]byte) (int, *grammar.Error) { return 0, nil }))
 		},
-		"a List without a word":        func() { grammar.Compile(grammar.List("l", list)) },
-		"a deferred Bytes":             func() { grammar.Compile(grammar.Bytes("b", value).Defer()) },
+		"a List without a word": func() { grammar.Compile(grammar.List("l", list)) },
+		"a deferred Bytes":      func() { grammar.Compile(grammar.Bytes("b", value).Defer()) },
+		"too many deferred nodes": func() {
+			var nodes []node
+			for range 9 {
+				nodes = append(nodes, grammar.Int("i", a).Defer())
+			}
+			grammar.Compile(nodes...)
+		},
 		"an override without a reason": func() { grammar.Compile(grammar.Bytes("b", value)).WithArity(3, "") },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -58,7 +58,7 @@ func (s *generator) body(n *shape) {
 		s.counted(n)
 	case kindFloats:
 		for range s.counts {
-			s.add(s.pick(floatArgs))
+			s.add(s.pick(floatArgs()))
 		}
 	case kindOneOf:
 		s.node(n.kids[s.r.IntN(len(n.kids))])
@@ -106,15 +106,15 @@ func (s *generator) single(n *shape) {
 	case n.kind == kindInt:
 		s.add(s.integer(n.min, n.max))
 	case n.kind == kindFloat, n.argType == TypeDouble:
-		s.add(s.pick(floatArgs))
+		s.add(s.pick(floatArgs()))
 	case n.argType == TypeKey:
-		s.add(s.pick(keyArgs))
+		s.add(s.pick(keyArgs()))
 	case n.argType == TypePattern:
-		s.add(s.pick(patternArgs))
+		s.add(s.pick(patternArgs()))
 	case n.argType == TypeInteger:
-		s.add(s.pick(integerArgs))
+		s.add(s.pick(integerArgs()))
 	default:
-		s.add(s.pick(valueArgs))
+		s.add(s.pick(valueArgs()))
 	}
 }
 
@@ -152,7 +152,7 @@ func (s *generator) counted(n *shape) {
 // integer returns a small integer within the bounds, or one of the bounds.
 func (s *generator) integer(first, last int64) string {
 	for range 8 {
-		value, _ := ParseInt([]byte(s.pick(integerArgs)))
+		value, _ := ParseInt([]byte(s.pick(integerArgs())))
 		if value >= first && value <= last {
 			return strconv.FormatInt(value, 10)
 		}
@@ -176,7 +176,7 @@ func (s *generator) anyCase(word string) string {
 // mistake changes the line in one place.
 func (s *generator) mistake() {
 	if len(s.argv) == 0 {
-		s.add(s.pick(strayArgs))
+		s.add(s.pick(strayArgs()))
 		return
 	}
 	i := s.r.IntN(len(s.argv))
@@ -189,20 +189,36 @@ func (s *generator) mistake() {
 		j := s.r.IntN(len(s.argv))
 		s.argv[i], s.argv[j] = s.argv[j], s.argv[i]
 	case 3: // one is of the wrong type
-		s.argv[i] = []byte(s.pick(strayArgs))
+		s.argv[i] = []byte(s.pick(strayArgs()))
 	case 4: // one too many at the end
-		s.add(s.pick(strayArgs))
+		s.add(s.pick(strayArgs()))
 	case 5: // the line breaks off
 		s.argv = s.argv[:i]
 	}
 }
 
 // The arguments that lines are made of. Few keys, so that commands meet on them.
-var (
-	keyArgs     = []string{"key:1", "key:2", "key:3", "key:4"}
-	valueArgs   = []string{"a", "b", "10", "3.5", "hello world", "", "foobar", "-1", "\x00\xff"}
-	patternArgs = []string{"*", "key:*", "k?y:[12]", "a*", "nothing"}
-	integerArgs = []string{"0", "1", "2", "3", "5", "10", "100", "-1", "-2", "1000000", "9223372036854775807", "-9223372036854775808"}
-	floatArgs   = []string{"0", "1", "1.5", "-2.25", "3e2", "1e-3", "inf", "-inf", "100"}
-	strayArgs   = []string{"", "foo", "abc", "1.5", "+1", "01", " 1", "1 ", "9223372036854775808", "-9223372036854775809", "nan", "inf", "1e400", "0x10", "-0", "EX", "NX", "XX", "GET", "COUNT", "LIMIT", "WITHSCORES", "key:1", "0", "-1"}
-)
+
+func keyArgs() []string {
+	return []string{"key:1", "key:2", "key:3", "key:4"}
+}
+
+func valueArgs() []string {
+	return []string{"a", "b", "10", "3.5", "hello world", "", "foobar", "-1", "\x00\xff"}
+}
+
+func patternArgs() []string {
+	return []string{"*", "key:*", "k?y:[12]", "a*", "nothing"}
+}
+
+func integerArgs() []string {
+	return []string{"0", "1", "2", "3", "5", "10", "100", "-1", "-2", "1000000", "9223372036854775807", "-9223372036854775808"}
+}
+
+func floatArgs() []string {
+	return []string{"0", "1", "1.5", "-2.25", "3e2", "1e-3", "inf", "-inf", "100"}
+}
+
+func strayArgs() []string {
+	return []string{"", "foo", "abc", "1.5", "+1", "01", " 1", "1 ", "9223372036854775808", "-9223372036854775809", "nan", "inf", "1e400", "0x10", "-0", "EX", "NX", "XX", "GET", "COUNT", "LIMIT", "WITHSCORES", "key:1", "0", "-1"}
+}

@@ -21,96 +21,99 @@ func sampleNamed(t testing.TB, name string) sample {
 	return sample{}
 }
 
-// The specification of parsing: a line, and what is wrong with it, "" for nothing.
+// parseRows is the specification of parsing: a line, and what is wrong with it, "" for
+// nothing.
+var parseRows = []struct{ name, line, want string }{
+	{"GETEX", "k", ""},
+	{"GETEX", "k EX 10", ""},
+	{"GETEX", "k ex 10 EX 20", ""},            // the same alternative again overwrites
+	{"GETEX", "k EX 10 PX 20", "syntax@3"},    // another one does not
+	{"GETEX", "k EX 10 PERSIST", "syntax@3"},  //
+	{"GETEX", "k EX", "syntax@2"},             // a word without its argument
+	{"GETEX", "k EX x", ""},                   // kept for the handler
+	{"GETEX", "k EX x EX 5", ""},              // only the last is converted
+	{"GETEX", "k EX x FOO", "syntax@3"},       // the syntax error wins
+	{"GETEX", "", "arity@0"},                  //
+	{"MSET", "k v k2 v2", ""},                 //
+	{"MSET", "k v k2", "arity@3"},             //
+	{"MSET", "", "arity@0"},                   //
+	{"HSET", "k f", "arity@2"},                //
+	{"BITFIELD", "k", ""},                     //
+	{"BITFIELD", "k GET u8 0 SET u8 1 2", ""}, //
+	{"BITFIELD", "k OVERFLOW SAT INCRBY u8 1 2", ""},
+	{"BITFIELD", "k OVERFLOW BAD INCRBY u8 1 2", "syntax@2"},
+	{"BITFIELD", "k GET u8", "syntax@3"},
+	{"BITFIELD", "k GET u8 x", "not an integer@3"},
+	{"BITFIELD", "k FOO", "syntax@1"},
+	{"LCS", "a b IDX LEN MINMATCHLEN 4", ""},
+	{"LCS", "a b MINMATCHLEN x FOO", "not an integer@3"}, // converted at once
+	{"HRANDFIELD", "k", ""},
+	{"HRANDFIELD", "k 3", ""},
+	{"HRANDFIELD", "k 3 withvalues", ""},
+	{"HRANDFIELD", "k 3 foo", "syntax@2"},
+	{"HRANDFIELD", "k -9223372036854775808", "out of range@1"},
+	{"ZADD", "k 1 m", ""},
+	{"ZADD", "k NX CH 1 m 2 n", ""},
+	{"ZADD", "k NX XX 1 m", "XX and NX options at the same time are not compatible@3"},
+	{"ZADD", "k 1 m 2", "syntax@4"},
+	{"ZADD", "k NX", "syntax@2"},
+	{"ZUNION", "2 a b", ""},
+	{"ZUNION", "2 a b WEIGHTS 1 2.5 AGGREGATE max WITHSCORES", ""},
+	{"ZUNION", "2 a b WEIGHTS 1", "syntax@4"},
+	{"ZUNION", "2 a b WEIGHTS 1 x", "weight value is not a float@5"},
+	{"ZUNION", "0 a", "at least 1 input key is needed for '{command}' command@0"},
+	{"ZUNION", "3 a b", "syntax@0"},
+	{"ZUNION", "x a b", "not an integer@0"},
+	{"LMPOP", "1 k LEFT", ""},
+	{"LMPOP", "1 k MIDDLE", "syntax@2"},
+	{"LMPOP", "1 k LEFT COUNT 0", "count should be greater than 0@4"},
+	{"LMPOP", "3 a b c", "syntax@4"},
+	{"LMPOP", "1 k LEFT COUNT 1 COUNT 1", "syntax@5"},
+	{"BLPOP", "a b 0.5", ""},
+	{"BLPOP", "a b x", "not a float@2"},
+	{"BLPOP", "a", "arity@1"},
+	{"XREAD", "COUNT 1 STREAMS a b 0 $", ""},
+	{"XREAD", "COUNT 1 STREAMS a b 0", "Unbalanced list of streams: for each stream key an ID or '$' must be specified.@6"},
+	{"XREAD", "COUNT 1 a 0", "syntax@2"},
+	{"XREAD", "COUNT x STREAMS a 0", "not an integer@1"},
+	{"XREADGROUP", "GROUP g c NOACK STREAMS s >", ""},
+	{"XREADGROUP", "GROUPS g c STREAMS s >", "syntax@0"},
+	{"GEORADIUS", "k 1 2 3 km ASC COUNT 5 ANY STORE d", ""},
+	{"GEORADIUS", "k 1 2 3 ly", "syntax@4"},
+	{"GEOSEARCH", "k FROMMEMBER m BYRADIUS 1 km", ""},
+	{"GEOSEARCH", "k BYBOX 1 2 km FROMLONLAT 1 2 DESC", ""},
+	{"GEOSEARCH", "k BYBOX 1 2 km BYBOX 1 2 m FROMMEMBER m", ""}, // a nested choice overwrites
+	{"GEOSEARCH", "k BYBOX 1 2 km BYRADIUS 1 m FROMMEMBER m", "syntax@5"},
+	{"GEOSEARCH", "k BYRADIUS 1 km", "exactly one of FROMMEMBER or FROMLONLAT can be specified for {command}@4"},
+	{"DEL", "a b c", ""},
+	{"DEL", "", "arity@0"},
+	{"EXPIRE", "k 10 NX", ""},
+	{"EXPIRE", "k 10 NX XX", ""}, // judged by the handler
+	{"EXPIRE", "k x FOO", "Unsupported option {argument}@2"},
+	{"EXPIRE", "k x NX", "not an integer@1"},
+	{"SCAN", "0", ""},
+	{"SCAN", "0 COUNT 0", "syntax@2"},
+	{"SCAN", "0 COUNT x FOO", "not an integer@2"},
+	{"SCAN", "x", "invalid cursor@0"},
+	{"SCAN", "0 MATCH", "syntax@2"},
+	{"OBJECT ENCODING", "k", ""},
+	{"OBJECT ENCODING", "k l", "arity@1"},
+	{"COPY", "a b DB 1 REPLACE", ""},
+	{"COPY", "a b DB 16", "DB index is out of range@3"},
+	{"SORT", "k BY w GET a GET # LIMIT 0 1 ALPHA STORE d", ""},
+	{"SORT", "k LIMIT 0", "syntax@3"},
+	{"SORT", "k LIMIT x", "syntax@3"}, // a clause is complete before any of it is converted
+	{"EVAL", "s 0", ""},
+	{"EVAL", "s 0 a b", ""},
+	{"EVAL", "s 1 k a", ""},
+	{"EVAL", "s 2 k", "Number of keys can't be greater than number of args@1"},
+	{"EVAL", "s -1", "Number of keys can't be negative@1"},
+	{"MIGRATE", "h 1 k 0 1 AUTH p AUTH2 u p", "syntax@7"},
+	{"MIGRATE", "h 1 k 0 1 COPY KEYS a b", ""},
+}
+
 func TestParse(t *testing.T) {
-	for _, row := range []struct{ name, line, want string }{
-		{"GETEX", "k", ""},
-		{"GETEX", "k EX 10", ""},
-		{"GETEX", "k ex 10 EX 20", ""},            // the same alternative again overwrites
-		{"GETEX", "k EX 10 PX 20", "syntax@3"},    // another one does not
-		{"GETEX", "k EX 10 PERSIST", "syntax@3"},  //
-		{"GETEX", "k EX", "syntax@2"},             // a word without its argument
-		{"GETEX", "k EX x", ""},                   // kept for the handler
-		{"GETEX", "k EX x EX 5", ""},              // only the last is converted
-		{"GETEX", "k EX x FOO", "syntax@3"},       // the syntax error wins
-		{"GETEX", "", "arity@0"},                  //
-		{"MSET", "k v k2 v2", ""},                 //
-		{"MSET", "k v k2", "arity@3"},             //
-		{"MSET", "", "arity@0"},                   //
-		{"HSET", "k f", "arity@2"},                //
-		{"BITFIELD", "k", ""},                     //
-		{"BITFIELD", "k GET u8 0 SET u8 1 2", ""}, //
-		{"BITFIELD", "k OVERFLOW SAT INCRBY u8 1 2", ""},
-		{"BITFIELD", "k OVERFLOW BAD INCRBY u8 1 2", "syntax@2"},
-		{"BITFIELD", "k GET u8", "syntax@3"},
-		{"BITFIELD", "k GET u8 x", "not an integer@3"},
-		{"BITFIELD", "k FOO", "syntax@1"},
-		{"LCS", "a b IDX LEN MINMATCHLEN 4", ""},
-		{"LCS", "a b MINMATCHLEN x FOO", "not an integer@3"}, // converted at once
-		{"HRANDFIELD", "k", ""},
-		{"HRANDFIELD", "k 3", ""},
-		{"HRANDFIELD", "k 3 withvalues", ""},
-		{"HRANDFIELD", "k 3 foo", "syntax@2"},
-		{"HRANDFIELD", "k -9223372036854775808", "out of range@1"},
-		{"ZADD", "k 1 m", ""},
-		{"ZADD", "k NX CH 1 m 2 n", ""},
-		{"ZADD", "k NX XX 1 m", "XX and NX options at the same time are not compatible@3"},
-		{"ZADD", "k 1 m 2", "syntax@4"},
-		{"ZADD", "k NX", "syntax@2"},
-		{"ZUNION", "2 a b", ""},
-		{"ZUNION", "2 a b WEIGHTS 1 2.5 AGGREGATE max WITHSCORES", ""},
-		{"ZUNION", "2 a b WEIGHTS 1", "syntax@4"},
-		{"ZUNION", "2 a b WEIGHTS 1 x", "weight value is not a float@5"},
-		{"ZUNION", "0 a", "at least 1 input key is needed for '{command}' command@0"},
-		{"ZUNION", "3 a b", "syntax@0"},
-		{"ZUNION", "x a b", "not an integer@0"},
-		{"LMPOP", "1 k LEFT", ""},
-		{"LMPOP", "1 k MIDDLE", "syntax@2"},
-		{"LMPOP", "1 k LEFT COUNT 0", "count should be greater than 0@4"},
-		{"LMPOP", "3 a b c", "syntax@4"},
-		{"LMPOP", "1 k LEFT COUNT 1 COUNT 1", "syntax@5"},
-		{"BLPOP", "a b 0.5", ""},
-		{"BLPOP", "a b x", "not a float@2"},
-		{"BLPOP", "a", "arity@1"},
-		{"XREAD", "COUNT 1 STREAMS a b 0 $", ""},
-		{"XREAD", "COUNT 1 STREAMS a b 0", "Unbalanced list of streams: for each stream key an ID or '$' must be specified.@6"},
-		{"XREAD", "COUNT 1 a 0", "syntax@2"},
-		{"XREAD", "COUNT x STREAMS a 0", "not an integer@1"},
-		{"XREADGROUP", "GROUP g c NOACK STREAMS s >", ""},
-		{"XREADGROUP", "GROUPS g c STREAMS s >", "syntax@0"},
-		{"GEORADIUS", "k 1 2 3 km ASC COUNT 5 ANY STORE d", ""},
-		{"GEORADIUS", "k 1 2 3 ly", "syntax@4"},
-		{"GEOSEARCH", "k FROMMEMBER m BYRADIUS 1 km", ""},
-		{"GEOSEARCH", "k BYBOX 1 2 km FROMLONLAT 1 2 DESC", ""},
-		{"GEOSEARCH", "k BYBOX 1 2 km BYBOX 1 2 m FROMMEMBER m", ""}, // a nested choice overwrites
-		{"GEOSEARCH", "k BYBOX 1 2 km BYRADIUS 1 m FROMMEMBER m", "syntax@5"},
-		{"GEOSEARCH", "k BYRADIUS 1 km", "exactly one of FROMMEMBER or FROMLONLAT can be specified for {command}@4"},
-		{"DEL", "a b c", ""},
-		{"DEL", "", "arity@0"},
-		{"EXPIRE", "k 10 NX", ""},
-		{"EXPIRE", "k 10 NX XX", ""}, // judged by the handler
-		{"EXPIRE", "k x FOO", "Unsupported option {argument}@2"},
-		{"EXPIRE", "k x NX", "not an integer@1"},
-		{"SCAN", "0", ""},
-		{"SCAN", "0 COUNT 0", "syntax@2"},
-		{"SCAN", "0 COUNT x FOO", "not an integer@2"},
-		{"SCAN", "x", "invalid cursor@0"},
-		{"SCAN", "0 MATCH", "syntax@2"},
-		{"OBJECT ENCODING", "k", ""},
-		{"OBJECT ENCODING", "k l", "arity@1"},
-		{"COPY", "a b DB 1 REPLACE", ""},
-		{"COPY", "a b DB 16", "DB index is out of range@3"},
-		{"SORT", "k BY w GET a GET # LIMIT 0 1 ALPHA STORE d", ""},
-		{"SORT", "k LIMIT 0", "syntax@3"},
-		{"SORT", "k LIMIT x", "syntax@3"}, // a clause is complete before any of it is converted
-		{"EVAL", "s 0", ""},
-		{"EVAL", "s 0 a b", ""},
-		{"EVAL", "s 1 k a", ""},
-		{"EVAL", "s 2 k", "Number of keys can't be greater than number of args@1"},
-		{"EVAL", "s -1", "Number of keys can't be negative@1"},
-		{"MIGRATE", "h 1 k 0 1 AUTH p AUTH2 u p", "syntax@7"},
-		{"MIGRATE", "h 1 k 0 1 COPY KEYS a b", ""},
-	} {
+	for _, row := range parseRows {
 		s := sampleNamed(t, row.name)
 		if have := outcome(s.Parse(fields(row.line), new(sampleParams))); have != row.want {
 			t.Errorf("%s %s: %q, want %q", row.name, row.line, have, row.want)

@@ -68,6 +68,7 @@ const readKey = grammar.RO | grammar.Access
 
 func samples() []sample {
 	out := append(stringSamples(), collectionSamples()...)
+	out = append(out, listAndStreamSamples()...)
 	return append(out, keyspaceSamples()...)
 }
 
@@ -134,19 +135,22 @@ func bitfieldOperation() grammar.Node[operation] {
 	)
 }
 
+func sampleNumKeys() node {
+	return grammar.NumKeys("numkeys", "key", keys, readKey).
+		Fail(grammar.OutOfRange, "at least 1 input key is needed for '{command}' command")
+}
+
+func sampleWeights() node {
+	return grammar.Floats("weight", floats, func(p *sampleParams) int64 { return int64(len(p.keys)) }).
+		After("WEIGHTS").Typed(grammar.TypeInteger).Fail(grammar.NotFloat, "weight value is not a float")
+}
+
+func sampleStreams() node {
+	return grammar.Streams("streams", "key", "ID", rest, readKey).After("STREAMS").
+		Fail(grammar.Arity, "Unbalanced list of streams: for each stream key an ID or '$' must be specified.")
+}
+
 func collectionSamples() []sample {
-	numKeys := func() node {
-		return grammar.NumKeys("numkeys", "key", keys, readKey).
-			Fail(grammar.OutOfRange, "at least 1 input key is needed for '{command}' command")
-	}
-	weights := func() node {
-		return grammar.Floats("weight", floats, func(p *sampleParams) int64 { return int64(len(p.keys)) }).
-			After("WEIGHTS").Typed(grammar.TypeInteger).Fail(grammar.NotFloat, "weight value is not a float")
-	}
-	streams := func() node {
-		return grammar.Streams("streams", "key", "ID", rest, readKey).After("STREAMS").
-			Fail(grammar.Arity, "Unbalanced list of streams: for each stream key an ID or '$' must be specified.")
-	}
 	return []sample{
 		{"HSET", "hset", 1, grammar.Compile(
 			grammar.Key("key", key, grammar.RW|grammar.Update),
@@ -181,14 +185,19 @@ func collectionSamples() []sample {
 				).Multiple()),
 		)},
 		{"ZUNION", "zunion", 1, grammar.Compile(
-			numKeys(),
-			grammar.Options(weights(), grammar.Enum("aggregate", choice, "SUM", "MIN", "MAX").After("AGGREGATE"), grammar.Token("WITHSCORES", f)),
+			sampleNumKeys(),
+			grammar.Options(sampleWeights(), grammar.Enum("aggregate", choice, "SUM", "MIN", "MAX").After("AGGREGATE"), grammar.Token("WITHSCORES", f)),
 		)},
 		{"ZUNIONSTORE", "zunionstore", 1, grammar.Compile(
 			grammar.Key("destination", key, grammar.OW|grammar.Update),
-			numKeys(),
-			grammar.Options(weights(), grammar.Enum("aggregate", choice, "SUM", "MIN", "MAX").After("AGGREGATE")),
+			sampleNumKeys(),
+			grammar.Options(sampleWeights(), grammar.Enum("aggregate", choice, "SUM", "MIN", "MAX").After("AGGREGATE")),
 		)},
+	}
+}
+
+func listAndStreamSamples() []sample {
+	return []sample{
 		{"LMPOP", "lmpop", 1, grammar.Compile(
 			grammar.NumKeys("numkeys", "key", keys, grammar.RW|grammar.Access|grammar.Delete).
 				FailNumber("numkeys should be greater than 0"),
@@ -201,12 +210,12 @@ func collectionSamples() []sample {
 		)},
 		{"XREAD", "xread", 1, grammar.Compile(
 			grammar.Options(grammar.Int("count", a).After("COUNT"), grammar.Int("milliseconds", b).After("BLOCK")),
-			streams(),
+			sampleStreams(),
 		)},
 		{"XREADGROUP", "xreadgroup", 1, grammar.Compile(
 			grammar.Block("group_consumer", grammar.Bytes("group", key), grammar.Bytes("consumer", second)).After("GROUP"),
 			grammar.Options(grammar.Int("count", a).After("COUNT"), grammar.Int("milliseconds", b).After("BLOCK"), grammar.Token("NOACK", f)),
-			streams(),
+			sampleStreams(),
 		)},
 		{"GEORADIUS", "georadius", 1, grammar.Compile(
 			grammar.Key("key", key, readKey),
