@@ -1,0 +1,103 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// rules says which packages of the project a package may import, and why no
+// other. A package that is not listed may import nothing of the project.
+var rules = []struct {
+	pkg     string
+	allowed []string
+	why     string
+}{
+	{"reminis/cmd/reminis", []string{"reminis/server", "reminis/commands", "reminis/engine", "reminis/engine/memory", "reminis/engine/table", "reminis/persistence"}, "the binary wires everything and does nothing itself"},
+	{"reminis/server", []string{"reminis/commands", "reminis/engine/memory"}, "connections know sessions, not data; the one glob matcher is engine/memory's"},
+	{"reminis/commands", []string{"reminis/commands/grammar", "reminis/commands/reply", "reminis/engine", "reminis/engine/memory", "reminis/engine/recall", "reminis/engine/dump", "reminis/engine/effect"}, "commands reach data through the engine and never see sockets or files"},
+	{"reminis/commands/grammar", nil, "a leaf: it describes arguments, whatever they are for"},
+	{"reminis/commands/reply", nil, "a leaf: it writes bytes"},
+	{"reminis/commands/reply/redistest", nil, "a leaf: it starts a redis-server for tests"},
+	{"reminis/engine", []string{"reminis/engine/effect", "reminis/engine/table", "reminis/engine/listpack", "reminis/engine/memory", "reminis/engine/recall"}, "the engine knows its leaves; who keeps its batches satisfies its Journal"},
+	{"reminis/engine/effect", nil, "a leaf: the vocabulary of change"},
+	{"reminis/engine/table", nil, "a leaf: bytes under keys"},
+	{"reminis/engine/listpack", nil, "a leaf: one format"},
+	{"reminis/engine/dump", []string{"reminis/engine/listpack"}, "a leaf over the packed format"},
+	{"reminis/engine/memory", nil, "a leaf: what a record is"},
+	{"reminis/engine/recall", nil, "a leaf: text in, ranks out"},
+	{"reminis/persistence", []string{"reminis/engine/effect"}, "the store keeps effects and knows no commands"},
+}
+
+// only says which packages may import a library, and why no other.
+var only = map[string]struct {
+	packages []string
+	why      string
+}{
+	"github.com/tidwall/redcon":     {[]string{"reminis/server", "reminis/commands/reply", "reminis/bench"}, "redcon listens and encodes; its reader must not face a network"},
+	"github.com/cockroachdb/pebble": {[]string{"reminis/persistence"}, "one package knows how data is stored"},
+	"unsafe":                        {[]string{"reminis/engine/table", "reminis/server"}, "one package may be wrong about memory; server passes buffers to raw system calls"},
+}
+
+// TestImports holds the project's packages to the rules.
+func TestImports(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "reminis/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		pkg, imports := words[0], words[1:]
+		checkLibraries(t, pkg, imports)
+		if strings.HasPrefix(pkg, "reminis/bench") {
+			for _, imported := range imports {
+				if strings.HasPrefix(imported, "reminis/") && !strings.HasPrefix(imported, "reminis/bench") {
+					t.Errorf("%s imports %s: measurements go through the socket only", pkg, imported)
+				}
+			}
+			continue
+		}
+		checkRules(t, pkg, imports)
+	}
+}
+
+func checkRules(t *testing.T, pkg string, imports []string) {
+	t.Helper()
+	for _, rule := range rules {
+		if rule.pkg != pkg {
+			continue
+		}
+	next:
+		for _, imported := range imports {
+			if !strings.HasPrefix(imported, "reminis/") {
+				continue
+			}
+			for _, allowed := range rule.allowed {
+				if imported == allowed {
+					continue next
+				}
+			}
+			t.Errorf("%s must not import %s: %s", pkg, imported, rule.why)
+		}
+		return
+	}
+	t.Errorf("%s has no rule: say here what it may import, and why", pkg)
+}
+
+func checkLibraries(t *testing.T, pkg string, imports []string) {
+	t.Helper()
+	for _, imported := range imports {
+		for library, rule := range only {
+			if imported != library && !strings.HasPrefix(imported, library+"/") {
+				continue
+			}
+			ok := false
+			for _, allowed := range rule.packages {
+				ok = ok || strings.HasPrefix(pkg, allowed)
+			}
+			if !ok {
+				t.Errorf("%s must not import %s: %s", pkg, imported, rule.why)
+			}
+		}
+	}
+}
