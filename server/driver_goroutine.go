@@ -139,6 +139,8 @@ func (c *connection) run() {
 	s := c.session
 	for c.readMail() {
 		switch {
+		case s.phase == dead:
+			return
 		case s.pending() > 0:
 			if !c.flush() {
 				return
@@ -146,7 +148,7 @@ func (c *connection) run() {
 		case s.phase == finishing:
 			c.drain()
 			return
-		case s.phase == dead || c.owner.stopping.Load():
+		case c.owner.stopping.Load():
 			return
 		case s.phase != running:
 			if !c.awaitResume() {

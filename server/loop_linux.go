@@ -598,11 +598,12 @@ func (l *loop) startDrain(s *session) {
 		l.drop(s)
 		return
 	}
+	// The registry forgets the session before its peer can know.
+	s.end()
 	if err := unix.Shutdown(s.fd, unix.SHUT_WR); err != nil {
 		l.drop(s)
 		return
 	}
-	s.end()
 	s.phase, s.drainSinceMs = draining, l.nowMs
 	s.reader.reset()
 	s.keep(nil, true, &l.pool)

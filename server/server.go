@@ -49,6 +49,8 @@ type Server struct {
 	listeners []*listener
 	stopping  bool
 	turn      atomic.Uint64
+	// sweeping is held by sweep; it guards each session's softSinceMs.
+	sweeping sync.Mutex
 	// accepting holds the listeners' goroutines, background the sweeping and
 	// syncing ones, which end when done is closed.
 	accepting  sync.WaitGroup
@@ -236,6 +238,8 @@ func (s *Server) sweepRegularly() {
 
 // sweep does what is due at nowMs. Only what needs its driver reaches it.
 func (s *Server) sweep(nowMs int64) {
+	s.sweeping.Lock()
+	defer s.sweeping.Unlock()
 	settings := s.settings()
 	for _, client := range s.clients.List() {
 		client.session.sweep(nowMs, settings)

@@ -140,15 +140,17 @@ func (s *session) Push(data []byte, seq uint64) {
 	})
 }
 
-// post changes the mail and tells the driver, once per delivery.
+// post changes the mail and tells the driver, once per delivery; of a kill at
+// once, since the driver may be inside a write that never ends.
 func (s *session) post(change func(m *mail)) {
 	s.mail.mu.Lock()
 	if s.mail.closed {
 		s.mail.mu.Unlock()
 		return
 	}
+	killed := s.mail.kill
 	change(&s.mail)
-	tell := !s.mail.posted
+	tell := !s.mail.posted || s.mail.kill && !killed
 	s.mail.posted = true
 	s.mail.mu.Unlock()
 	if tell {

@@ -8,6 +8,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -152,8 +153,11 @@ func (g *toyGate) Flush() error { g.writes.Add(1); return nil }
 func (g *toyGate) Sync() error {
 	g.syncs.Add(1)
 	g.asked <- struct{}{}
-	if g.onSync != nil {
-		return g.onSync()
+	g.mu.Lock()
+	onSync := g.onSync
+	g.mu.Unlock()
+	if onSync != nil {
+		return onSync()
 	}
 	return nil
 }
@@ -188,13 +192,16 @@ func (g *toyGate) advance(seq uint64) {
 // rig is a running server.
 type rig struct {
 	*testing.T
-	toy      *toy
-	gate     *toyGate
-	server   *Server
-	addr     string
-	settings *Settings
-	stopped  bool
+	toy     *toy
+	gate    *toyGate
+	server  *Server
+	addr    string
+	current atomic.Pointer[Settings]
+	stopped bool
 }
+
+func (r *rig) settings() *Settings       { return r.current.Load() }
+func (r *rig) change(settings *Settings) { r.current.Store(settings) }
 
 // testSettings are the defaults with a number of loops.
 func testSettings(loops int) *Settings {
@@ -216,7 +223,8 @@ func withDrivers(t *testing.T, test func(r *rig), changes ...func(r *rig)) {
 				t.Skip("no event loops here")
 			}
 			before := runtime.NumGoroutine()
-			r := &rig{T: t, toy: newToy(), gate: newToyGate(), settings: testSettings(driver.loops)}
+			r := &rig{T: t, toy: newToy(), gate: newToyGate()}
+			r.change(testSettings(driver.loops))
 			for _, change := range changes {
 				change(r)
 			}
@@ -234,7 +242,7 @@ func withDrivers(t *testing.T, test func(r *rig), changes ...func(r *rig)) {
 func (r *rig) start() {
 	r.Helper()
 	server, err := New(Options{
-		Handler: r.toy, Gate: r.gate, Settings: func() *Settings { return r.settings },
+		Handler: r.toy, Gate: r.gate, Settings: r.settings,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {
@@ -259,6 +267,17 @@ func (r *rig) stop() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := r.server.Stop(ctx); err != nil {
+		r.Errorf("stop: %v", err)
+	}
+}
+
+// stopNow stops without patience.
+func (r *rig) stopNow() {
+	r.Helper()
+	r.stopped = true
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := r.server.Stop(ctx); !errors.Is(err, context.Canceled) {
 		r.Errorf("stop: %v", err)
 	}
 }
@@ -339,11 +358,21 @@ func (c *client) expectGone() {
 	}
 }
 
-// conn is the server's side of the client.
+// sendAway sends to a peer that may close before it has read all.
+func (c *client) sendAway(text string) {
+	go func() { _, _ = io.WriteString(c.Conn, text) }()
+}
+
+// serverConn makes sure that the server serves the client and returns its side.
 func (c *client) serverConn() Conn {
 	c.Helper()
 	c.send("PING\r\n")
 	c.expect("+PONG\r\n")
+	return c.serverSide()
+}
+
+func (c *client) serverSide() Conn {
+	c.Helper()
 	for _, known := range c.server.Clients().List() {
 		if known.RemoteAddr() == c.LocalAddr().String() {
 			return known.Conn()
