@@ -20,14 +20,6 @@ func (b bitmap) with(i int) bitmap {
 	return b
 }
 
-func (b bitmap) count() int {
-	n := 0
-	for _, word := range b {
-		n += bits.OnesCount64(word)
-	}
-	return n
-}
-
 // added calls visit for each number in b that is not in before.
 func (b bitmap) added(before bitmap, visit func(i int)) {
 	for w, word := range b {

@@ -94,7 +94,7 @@ func (a *analyser) analyse(text string) []token {
 			i = a.unspaced(text, i)
 		case isWordRune(r):
 			i = a.word(text, i)
-		case unicode.Is(unicode.So, r):
+		case r != utf8.RuneError && unicode.Is(unicode.So, r):
 			a.symbol(r)
 			i += size
 		default:

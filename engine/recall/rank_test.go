@@ -1,0 +1,87 @@
+// This file owns the tests of fusion and packing.
+
+package recall
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+func TestScoreParts(t *testing.T) {
+	equal := Weights{Relevance: 1, Recency: 1, Confidence: 1}
+	tables := []struct {
+		name    string
+		ranking Ranking
+		signals Signals
+		want    Score
+	}{
+		{"the best of all", Ranking{equal, 1000, 8}, Signals{8, 0, 1, TierSession}, Score{1, 1, 1, 1}},
+		{"nothing speaks for it", Ranking{equal, 1, 8}, Signals{0, math.MaxInt64, 0, TierSession}, Score{0, 0, 0, 0}},
+		{"half of everything", Ranking{equal, 1000, 8}, Signals{4, 1000, 0.5, TierSession}, Score{0.5, 0.5, 0.5, 0.5}},
+		{"two half-lives", Ranking{equal, 1000, 8}, Signals{0, 2000, 0, TierSession}, Score{0.25 / 3, 0, 0.25, 0}},
+		{"the default half-life", Ranking{Weights{0, 1, 0}, 0, 1}, Signals{0, DefaultHalfLifeMs, 1, TierSession}, Score{0.5, 0, 0.5, 1}},
+		{"from the future", Ranking{equal, 1000, 8}, Signals{8, -5, 1, TierSession}, Score{1, 1, 1, 1}},
+		{"nothing asked", Ranking{equal, 1000, 0}, Signals{0, 1000, 0.5, TierSession}, Score{0.5, 0, 0.5, 0.5}},
+		{"nothing asked, relevance alone weighted", Ranking{Weights{1, 0, 0}, 1000, 0}, Signals{0, 1000, 1, TierSession}, Score{0.5, 0, 0.5, 1}},
+		{"only ratios matter", Ranking{Weights{20, 10, 10}, 1000, 8}, Signals{4, 0, 0, TierSession}, Score{0.5, 0.5, 1, 0}},
+		{"an own record of another session", Ranking{equal, 1000, 8}, Signals{8, 0, 1, TierOwn}, Score{0.95, 1, 1, 1}},
+		{"a shared record", Ranking{equal, 1000, 8}, Signals{8, 0, 1, TierShared}, Score{0.85, 1, 1, 1}},
+		{"NaN is nothing", Ranking{equal, 1000, 8}, Signals{math.NaN(), 0, math.NaN(), TierSession}, Score{1.0 / 3, 0, 1, 0}},
+	}
+	for _, test := range tables {
+		got := test.ranking.Score(test.signals)
+		for i, pair := range [][2]float64{{got.Total, test.want.Total}, {got.Relevance, test.want.Relevance},
+			{got.Recency, test.want.Recency}, {got.Confidence, test.want.Confidence}} {
+			if math.Abs(pair[0]-pair[1]) > 1e-12 {
+				t.Errorf("%s: part %d is %v, want %v", test.name, i, pair[0], pair[1])
+			}
+		}
+	}
+}
+
+func TestWeightsValid(t *testing.T) {
+	tables := []struct {
+		weights Weights
+		want    bool
+	}{
+		{DefaultWeights(), true},
+		{Weights{1, 0, 0}, true},
+		{Weights{0, 0, 0}, false},
+		{Weights{-1, 2, 0}, false},
+		{Weights{math.NaN(), 1, 1}, false},
+		{Weights{math.Inf(1), 1, 1}, false},
+		{Weights{math.MaxFloat64, math.MaxFloat64, 0}, false},
+	}
+	for _, test := range tables {
+		if got := test.weights.Valid(); got != test.want {
+			t.Errorf("%+v: valid %v, want %v", test.weights, got, test.want)
+		}
+	}
+}
+
+func TestPack(t *testing.T) {
+	tables := []struct {
+		name   string
+		items  []Item
+		budget int
+		want   []int
+		tokens int
+	}{
+		{"nothing to choose from", nil, 100, nil, 0},
+		{"all fit", []Item{{10, false}, {20, false}}, 30, []int{0, 1}, 30},
+		{"what does not fit is skipped, not cut", []Item{{10, false}, {25, false}, {15, false}}, 30, []int{0, 2}, 25},
+		{"pinned first", []Item{{20, false}, {20, true}, {5, false}}, 30, []int{1, 2}, 25},
+		{"pinned keep their order", []Item{{1, true}, {1, false}, {1, true}}, 3, []int{0, 2, 1}, 3},
+		{"a pinned one that is too long", []Item{{50, true}, {20, false}}, 30, []int{1}, 20},
+		{"empty items are free", []Item{{0, false}, {5, false}}, 0, []int{0}, 0},
+		{"no budget", []Item{{1, false}}, -1, nil, 0},
+		{"no overflow", []Item{{math.MaxInt, false}, {math.MaxInt, false}}, math.MaxInt, []int{0}, math.MaxInt},
+	}
+	for _, test := range tables {
+		got, tokens := Pack(test.items, test.budget)
+		if !slices.Equal(got, test.want) || tokens != test.tokens {
+			t.Errorf("%s: %v of %d tokens, want %v of %d", test.name, got, tokens, test.want, test.tokens)
+		}
+	}
+}
