@@ -118,7 +118,7 @@ func fromGrammar(c *Command, err *grammar.Error, argv [][]byte) Error {
 	case grammar.NotFloat:
 		return ErrNotFloat
 	case grammar.OutOfRange:
-		return ErrOutOfRange
+		return Error(fmt.Sprintf("ERR value is out of range, value must between %d and %d", err.Min, err.Max))
 	case grammar.NotPositive:
 		return ErrNotPositive
 	}

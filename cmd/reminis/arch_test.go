@@ -18,7 +18,7 @@ var rules = []struct {
 	{"reminis/commands", []string{"reminis/commands/grammar", "reminis/commands/reply", "reminis/engine", "reminis/engine/memory", "reminis/engine/recall", "reminis/engine/dump", "reminis/engine/effect"}, "commands reach data through the engine and never see sockets or files"},
 	{"reminis/commands/grammar", nil, "a leaf: it describes arguments, whatever they are for"},
 	{"reminis/commands/reply", nil, "a leaf: it writes bytes"},
-	{"reminis/commands/reply/redistest", nil, "a leaf: it starts a redis-server for tests"},
+	{"reminis/commands/reply/redistest", []string{"reminis/commands/reply"}, "it starts a redis-server for tests and reads its replies"},
 	{"reminis/engine", []string{"reminis/engine/effect", "reminis/engine/table", "reminis/engine/listpack", "reminis/engine/memory", "reminis/engine/recall"}, "the engine knows its leaves; who keeps its batches satisfies its Journal"},
 	{"reminis/engine/effect", nil, "a leaf: the vocabulary of change"},
 	{"reminis/engine/table", nil, "a leaf: bytes under keys"},
