@@ -168,7 +168,7 @@ func (r *Record) setField(field uint64, body []byte) bool {
 	case fieldSeq:
 		n, size := binary.Uvarint(body)
 		r.Seq = n
-		return size == len(body) && n != 0
+		return size == len(body) && shortest(body) && n != 0
 	case fieldDeadline:
 		return setTime(&r.DeadlineMs, body)
 	case fieldSlide:
@@ -212,8 +212,11 @@ func (r *Record) setField(field uint64, body []byte) bool {
 func setTime(timeMs *int64, body []byte) bool {
 	n, size := binary.Varint(body)
 	*timeMs = n
-	return size == len(body) && n != 0
+	return size == len(body) && shortest(body) && n != 0
 }
+
+// shortest says that a varint has no byte too many, as encoders write it.
+func shortest(body []byte) bool { return len(body) == 1 || body[len(body)-1] != 0 }
 
 // reader walks encoded bytes; after the first error every method gives zero.
 type reader struct {
@@ -253,7 +256,7 @@ func (in *reader) uvarint() uint64 {
 		return 0
 	}
 	n, size := binary.Uvarint(in.all[in.pos:])
-	if size <= 0 || (size > 1 && in.all[in.pos+size-1] == 0) {
+	if size <= 0 || !shortest(in.all[in.pos:in.pos+size]) {
 		in.fail()
 		return 0
 	}

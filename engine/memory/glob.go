@@ -14,7 +14,8 @@ const starsMax = 1000
 // Surprises that are Redis's and kept: no pattern but the empty one matches the
 // empty string, not even `*`; an unclosed class ends with the pattern; bounds
 // of a range may be in either order; an escaped character inside a class
-// compares with case; bytes in ranges compare as signed.
+// compares with case; bytes in ranges compare as signed (with nocase see
+// foldedOrder).
 //
 // The work is at most len(pattern) * len(s): after a mismatch only the last
 // star is tried further on. An earlier star could only hand a later part of s
@@ -113,9 +114,18 @@ func inRange(first, last, c byte, nocase bool) bool {
 		first, last = last, first
 	}
 	if nocase {
-		first, last, c = lower(first), lower(last), lower(c)
+		return foldedOrder(c) >= foldedOrder(first) && foldedOrder(c) <= foldedOrder(last)
 	}
 	return int8(c) >= int8(first) && int8(c) <= int8(last)
+}
+
+// foldedOrder is what C's tolower makes of a signed char, as Redis calls it:
+// beyond ASCII the unsigned value, but for 255, which is EOF.
+func foldedOrder(c byte) int {
+	if c == 0xff {
+		return -1
+	}
+	return int(lower(c))
 }
 
 func lower(c byte) byte {

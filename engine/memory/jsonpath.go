@@ -8,7 +8,6 @@ package memory
 import (
 	"errors"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -29,7 +28,10 @@ func ParsePath(text []byte) (*Path, error) {
 	if limit := limitPath(); len(text) > limit.Default {
 		return nil, errTooLarge("path", len(text), limit)
 	}
-	expressions := &regexes{compiled: map[string]*regexp.Regexp{}}
+	if offset := invalidUTF8(text); offset >= 0 {
+		return nil, errNotUTF8("path", offset)
+	}
+	expressions := &regexes{compiled: map[string]*regex{}}
 	parser := jsonpath.NewParser(jsonpath.WithRegistry(expressions.registry()))
 	parsed, err := parser.Parse(aliasRegexCalls(string(text)))
 	if err != nil {

@@ -27,9 +27,16 @@ const (
 
 // regexes compiles each expression of one path once.
 type regexes struct {
-	compiled map[string]*regexp.Regexp // nil: not a regular expression
+	compiled map[string]*regex // nil: not a regular expression
 	steps    *work
 	err      error // the first; filters cannot return one
+}
+
+// regex is a compiled expression with its number of instructions, each of which
+// may cost for every character of a text.
+type regex struct {
+	*regexp.Regexp
+	instructions int
 }
 
 func (r *regexes) registry() *registry.Registry {
@@ -91,7 +98,7 @@ func (r *regexes) matches(arguments []spec.PathValue, anchored bool) bool {
 	if compiled == nil {
 		return false
 	}
-	if r.err = r.steps.spend(1 + len(text)*(1+len(expression)/16)/16); r.err != nil {
+	if r.err = r.steps.spend(1 + len(text)*compiled.instructions/16); r.err != nil {
 		return false
 	}
 	return compiled.MatchString(text)
@@ -108,7 +115,7 @@ func stringArgument(argument spec.PathValue) (string, bool) {
 
 // compileRegex gives nil for what is no regular expression, which by RFC 9535
 // matches nothing. A dot is any character but CR and LF.
-func compileRegex(expression string, anchored bool) *regexp.Regexp {
+func compileRegex(expression string, anchored bool) *regex {
 	tree, err := syntax.Parse(expression, syntax.Perl|syntax.DotNL)
 	if err != nil {
 		return nil
@@ -122,7 +129,11 @@ func compileRegex(expression string, anchored bool) *regexp.Regexp {
 	if err != nil {
 		return nil
 	}
-	return compiled
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil
+	}
+	return &regex{compiled, len(program.Inst)}
 }
 
 func narrowDots(tree *syntax.Regexp) {

@@ -292,22 +292,23 @@ func skipSpace(text []byte, i int) int {
 	return i
 }
 
-// What follows reads text that CheckJSON has passed.
+// What follows reads text that CheckJSON has passed. On other text, which only
+// a damaged store could hold, it gives nonsense but stays inside.
 
 // skipString gives where the string that begins at i ends.
 func skipString(text []byte, i int) int {
-	for i++; text[i] != '"'; i++ {
+	for i++; i < len(text) && text[i] != '"'; i++ {
 		if text[i] == '\\' {
 			i++
 		}
 	}
-	return i + 1
+	return min(i+1, len(text))
 }
 
 // skipValue gives where the value that begins at i ends.
 func skipValue(text []byte, i int) int {
 	depth := 0
-	for {
+	for i < len(text) {
 		switch text[i] {
 		case '"':
 			i = skipString(text, i)
@@ -325,10 +326,11 @@ func skipValue(text []byte, i int) int {
 				i++
 			}
 		}
-		if depth == 0 {
+		if depth <= 0 {
 			return i
 		}
 	}
+	return i
 }
 
 func endsScalar(c byte) bool {
@@ -394,6 +396,9 @@ func appendUnquoted(dst, quoted []byte) []byte {
 
 // escapedRune reads \uXXXX.
 func escapedRune(escape []byte) rune {
+	if len(escape) < 6 {
+		return utf8.RuneError
+	}
 	r := rune(0)
 	for _, c := range escape[2:6] {
 		r = r<<4 | rune(hexValue(c))

@@ -87,7 +87,7 @@ func PreviewValue(dst, value []byte, text bool, max int) []byte {
 	}
 	// JSON is compacted piece by piece: a preview of 8 MiB reads little of it.
 	head := value
-	for size := 8 * max; ; size *= 4 {
+	for size := 64 + 8*max; ; size *= 4 {
 		if size < len(value) {
 			head = value[:size]
 		} else {

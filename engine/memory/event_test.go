@@ -1,0 +1,211 @@
+package memory
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"testing"
+)
+
+func sampleEvent(i int) *Event {
+	e := &Event{TimeMs: 1764432000000 + int64(i), Op: OpPatch, Version: uint64(i) + 2, OldVersion: uint64(i) + 1,
+		Key: []byte("ai:u:s:address"), User: []byte("default"), Operator: []byte("frontend"), Client: []byte("id=7"),
+		Caller: []byte("checkout.go:12"), Trace: []byte("t"), CommandID: []byte(fmt.Sprint("c", i)), Reason: []byte("moved")}
+	e.Seal(&OwnerKey{1, 2, 3}, fmt.Appendf(nil, "payload %d", i))
+	return e
+}
+
+func TestEventRoundTrip(t *testing.T) {
+	secret := &OwnerKey{9}
+	bare := &Event{Op: OpForget, OldVersion: 3}
+	bare.Seal(secret, nil)
+	for _, want := range []*Event{sampleEvent(1), bare} {
+		var got Event
+		if err := DecodeEvent(EncodeEvent(nil, want), &got); err != nil {
+			t.Fatal(err)
+		}
+		got.body, got.digest = nil, [32]byte{}
+		if !reflect.DeepEqual(&got, want) {
+			t.Errorf("\n got %+v\nwant %+v", got, want)
+		}
+	}
+	if bare.Hashed {
+		t.Error("an event without payload has a hash")
+	}
+}
+
+func TestPayloadHashIsKeyed(t *testing.T) {
+	first, second := &OwnerKey{1}, &OwnerKey{2}
+	same := PayloadHash(first, []byte("x"))
+	if same != PayloadHash(first, []byte("x")) {
+		t.Error("equal payloads of one owner have different hashes")
+	}
+	if same == PayloadHash(second, []byte("x")) || same == PayloadHash(first, []byte("y")) {
+		t.Error("hashes of different owners or payloads are equal")
+	}
+}
+
+func TestOps(t *testing.T) {
+	names := []string{"init", "set", "patch", "append", "forget", "expire", "evict", "rollback",
+		"erase", "export", "get", "recall", "denied", "reset", "change"}
+	for i, name := range names {
+		op, err := ParseOp([]byte(name))
+		if err != nil || op != Op(i+1) || op.String() != name {
+			t.Errorf("%s: %v %v", name, op, err)
+		}
+	}
+	if _, err := ParseOp([]byte("drop")); message(err) != "ERR operation 'drop' is not known" {
+		t.Error(err)
+	}
+}
+
+// storedChain gives events as they are stored.
+func storedChain(t *testing.T, count int) (stored [][]byte) {
+	t.Helper()
+	link := Link{}
+	for i := range count {
+		encoded := EncodeEvent(nil, sampleEvent(i))
+		var err error
+		if link, err = NextLink(link, uint64(i/2+1), encoded); err != nil {
+			t.Fatal(err)
+		}
+		stored = append(stored, AppendLinked(nil, link, encoded))
+	}
+	return stored
+}
+
+// inBatches numbers events, two to a batch.
+func inBatches(stored [][]byte) iter.Seq2[uint64, []byte] {
+	return func(yield func(uint64, []byte) bool) {
+		for i, event := range stored {
+			if !yield(uint64(i/2+1), event) {
+				return
+			}
+		}
+	}
+}
+
+func TestChainVerifies(t *testing.T) {
+	stored := storedChain(t, 7)
+	state := Verify(ChainState{}, inBatches(stored))
+	last, _, _ := SplitLinked(stored[6])
+	if !state.OK() || state.Length != 7 || state.Head != last || state.LastSeq != 4 || state.Erased != 0 {
+		t.Errorf("%+v", state)
+	}
+	if empty := Verify(ChainState{}, inBatches(nil)); !empty.OK() || empty.Length != 0 {
+		t.Errorf("%+v", empty)
+	}
+	half := Verify(ChainState{}, inBatches(stored[:4]))
+	rest := Verify(half, func(yield func(uint64, []byte) bool) {
+		for i := 4; i < 7; i++ {
+			if !yield(uint64(i/2+1), stored[i]) {
+				return
+			}
+		}
+	})
+	if rest != state {
+		t.Errorf("in two parts: %+v", rest)
+	}
+}
+
+func TestChainNamesAnyFlippedByte(t *testing.T) {
+	stored := storedChain(t, 4)
+	for i := range stored {
+		for at := range stored[i] {
+			for _, bit := range []byte{1, 0x80} {
+				stored[i][at] ^= bit
+				state := Verify(ChainState{}, inBatches(stored))
+				if state.OK() || state.FirstBad != uint64(i/2+1) || state.Length != uint64(i) {
+					t.Fatalf("event %d, byte %d, bit %x: %+v", i, at, bit, state)
+				}
+				stored[i][at] ^= bit
+			}
+		}
+	}
+}
+
+func TestChainNoticesMissingAddedExchanged(t *testing.T) {
+	stored := storedChain(t, 6)
+	for name, events := range map[string][][]byte{
+		"missing":   append(append([][]byte{}, stored[:2]...), stored[4:]...),
+		"twice":     append(append([][]byte{}, stored[:4]...), stored[2:]...),
+		"exchanged": {stored[0], stored[1], stored[3], stored[2], stored[4], stored[5]},
+		"headless":  stored[2:],
+		"empty":     {stored[0], stored[1], {}},
+	} {
+		if state := Verify(ChainState{}, inBatches(events)); state.OK() {
+			t.Errorf("%s: %+v", name, state)
+		}
+	}
+	moved := func(yield func(uint64, []byte) bool) { yield(5, stored[0]) }
+	if Verify(ChainState{}, moved).OK() {
+		t.Error("another sequence")
+	}
+}
+
+func TestErasedChainStillVerifies(t *testing.T) {
+	stored := storedChain(t, 4)
+	link, encoded, err := SplitLinked(stored[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	erased, err := EraseEvent(nil, encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"ai:u", "frontend", "moved", "payload"} {
+		if bytes.Contains(erased, []byte(secret)) {
+			t.Errorf("%q survives", secret)
+		}
+	}
+	stored[1] = AppendLinked(nil, link, erased)
+	if state := Verify(ChainState{}, inBatches(stored)); !state.OK() || state.Erased != 1 || state.Length != 4 {
+		t.Errorf("%+v", state)
+	}
+	var e Event
+	if err := DecodeEvent(erased, &e); err != nil || !e.Erased || e.Op != OpPatch || e.Version != 3 || e.Key != nil {
+		t.Errorf("%+v %v", e, err)
+	}
+	again, err := EraseEvent(nil, erased)
+	if err != nil || !bytes.Equal(again, erased) {
+		t.Error("erasing twice is not erasing once")
+	}
+	for at := range stored[1] {
+		stored[1][at] ^= 1
+		if Verify(ChainState{}, inBatches(stored)).OK() {
+			t.Errorf("byte %d of an erased event", at)
+		}
+		stored[1][at] ^= 1
+	}
+}
+
+func FuzzEvent(f *testing.F) {
+	f.Add(EncodeEvent(nil, sampleEvent(0)))
+	f.Add(EncodeEvent(nil, &Event{Erased: true, Op: OpSet}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var e Event
+		err := DecodeEvent(b, &e)
+		var corrupt *CorruptError
+		var newer *NewerError
+		if err != nil {
+			if !errors.As(err, &corrupt) && !errors.As(err, &newer) {
+				t.Fatal(err)
+			}
+			return
+		}
+		link, err := NextLink(Link{}, 1, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		erased, err := EraseEvent(nil, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if same, err := NextLink(Link{}, 1, erased); err != nil || same != link {
+			t.Fatalf("erasing changes the link: %v", err)
+		}
+		AppendJSON(nil, AppendEventFields(nil, 1, &e))
+	})
+}
