@@ -74,12 +74,14 @@ func bitAt(value []byte, offset int64) int64 {
 }
 
 // setBitParams keeps the error of its value: the offset's limit, which is a
-// setting, is tested before.
+// setting, is tested before. It has room for the byte that changes: on the
+// stack it would be allocated, for what a transaction writes escapes.
 type setBitParams struct {
-	key    []byte
-	offset int64
-	bit    int64
-	late   error
+	key     []byte
+	offset  int64
+	bit     int64
+	late    error
+	changed [1]byte
 }
 
 func setBitCommand() *Command {
@@ -116,12 +118,13 @@ func runSetBit(tx *engine.Tx, p *setBitParams, w *reply.Writer) error {
 		w.Int(old)
 		return nil
 	}
-	var changed [1]byte
+	p.changed[0] = 0
 	if at < len(value) {
-		changed[0] = value[at]
+		p.changed[0] = value[at]
 	}
-	changed[0] = changed[0]&^(1<<(7-p.offset&7)) | byte(p.bit)<<(7-p.offset&7)
-	tx.SpliceString(p.key, at, changed[:])
+	shift := 7 - p.offset&7
+	p.changed[0] = p.changed[0]&^(1<<shift) | byte(p.bit)<<shift
+	tx.SpliceString(p.key, at, p.changed[:])
 	w.Int(old)
 	return nil
 }

@@ -344,7 +344,7 @@ func runGetEX(tx *engine.Tx, p *getEXParams, w *reply.Writer) error {
 	return nil
 }
 
-type keysParams struct{ keys [][]byte }
+type mGetParams struct{ keys [][]byte }
 
 func mGetCommand() *Command {
 	return onData(Declaration{
@@ -354,12 +354,12 @@ func mGetCommand() *Command {
 		Tips:    []string{"request_policy:multi_shard"},
 		Reply:   reply.ArrayOf(reply.Nullable(reply.Bulk())),
 	}, grammar.Compile(
-		grammar.Keys("key", func(p *keysParams) *[][]byte { return &p.keys }, grammar.RO|grammar.Access),
+		grammar.Keys("key", func(p *mGetParams) *[][]byte { return &p.keys }, grammar.RO|grammar.Access),
 	), runMGet)
 }
 
 // runMGet: no allocation. A key of another type is null, not an error.
-func runMGet(tx *engine.Tx, p *keysParams, w *reply.Writer) error {
+func runMGet(tx *engine.Tx, p *mGetParams, w *reply.Writer) error {
 	w.Array(len(p.keys))
 	for _, key := range p.keys {
 		value, err := tx.String(key)

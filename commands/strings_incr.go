@@ -12,6 +12,17 @@ import (
 // This file owns strings as numbers: INCR and its relatives. How a float reads
 // and prints is commands/reply's business.
 
+// incrParams has room for the digits of the result: on the stack they would
+// be allocated, for what a transaction writes escapes.
+type incrParams struct {
+	key    []byte
+	amount int64
+	digits [20]byte
+}
+
+func (p *incrParams) keyField() *[]byte   { return &p.key }
+func (p *incrParams) amountField() *int64 { return &p.amount }
+
 func incrCommand() *Command {
 	return onData(Declaration{
 		Name: "incr", Family: Strings, Since: "1.0.0", Complexity: "O(1)",
@@ -19,8 +30,8 @@ func incrCommand() *Command {
 		Flags:   Write | DenyOOM | Fast,
 		Reply:   reply.Int(),
 	}, grammar.Compile(
-		grammar.Key("key", (*keyParams).keyField, grammar.RW|grammar.Access|grammar.Update),
-	), func(tx *engine.Tx, p *keyParams, w *reply.Writer) error { return increment(tx, p.key, 1, w) })
+		grammar.Key("key", (*incrParams).keyField, grammar.RW|grammar.Access|grammar.Update),
+	), func(tx *engine.Tx, p *incrParams, w *reply.Writer) error { return p.add(tx, 1, w) })
 }
 
 func decrCommand() *Command {
@@ -30,13 +41,8 @@ func decrCommand() *Command {
 		Flags:   Write | DenyOOM | Fast,
 		Reply:   reply.Int(),
 	}, grammar.Compile(
-		grammar.Key("key", (*keyParams).keyField, grammar.RW|grammar.Access|grammar.Update),
-	), func(tx *engine.Tx, p *keyParams, w *reply.Writer) error { return increment(tx, p.key, -1, w) })
-}
-
-type incrByParams struct {
-	key    []byte
-	amount int64
+		grammar.Key("key", (*incrParams).keyField, grammar.RW|grammar.Access|grammar.Update),
+	), func(tx *engine.Tx, p *incrParams, w *reply.Writer) error { return p.add(tx, -1, w) })
 }
 
 func incrByCommand() *Command {
@@ -46,9 +52,9 @@ func incrByCommand() *Command {
 		Flags:   Write | DenyOOM | Fast,
 		Reply:   reply.Int(),
 	}, grammar.Compile(
-		grammar.Key("key", func(p *incrByParams) *[]byte { return &p.key }, grammar.RW|grammar.Access|grammar.Update),
-		grammar.Int("increment", func(p *incrByParams) *int64 { return &p.amount }),
-	), func(tx *engine.Tx, p *incrByParams, w *reply.Writer) error { return increment(tx, p.key, p.amount, w) })
+		grammar.Key("key", (*incrParams).keyField, grammar.RW|grammar.Access|grammar.Update),
+		grammar.Int("increment", (*incrParams).amountField),
+	), func(tx *engine.Tx, p *incrParams, w *reply.Writer) error { return p.add(tx, p.amount, w) })
 }
 
 func decrByCommand() *Command {
@@ -58,16 +64,16 @@ func decrByCommand() *Command {
 		Flags:   Write | DenyOOM | Fast,
 		Reply:   reply.Int(),
 	}, grammar.Compile(
-		grammar.Key("key", func(p *incrByParams) *[]byte { return &p.key }, grammar.RW|grammar.Access|grammar.Update),
+		grammar.Key("key", (*incrParams).keyField, grammar.RW|grammar.Access|grammar.Update),
 		// The smallest integer has no negative.
-		grammar.Int("decrement", func(p *incrByParams) *int64 { return &p.amount }).
+		grammar.Int("decrement", (*incrParams).amountField).
 			Range(math.MinInt64+1, math.MaxInt64).Fail(grammar.OutOfRange, string(ErrDecrOverflow)),
-	), func(tx *engine.Tx, p *incrByParams, w *reply.Writer) error { return increment(tx, p.key, -p.amount, w) })
+	), func(tx *engine.Tx, p *incrParams, w *reply.Writer) error { return p.add(tx, -p.amount, w) })
 }
 
-// increment adds to the integer at key, 0 when there is none: no allocation.
-func increment(tx *engine.Tx, key []byte, amount int64, w *reply.Writer) error {
-	old, err := tx.StringForWrite(key)
+// add adds to the integer at the key, 0 when there is none: no allocation.
+func (p *incrParams) add(tx *engine.Tx, amount int64, w *reply.Writer) error {
+	old, err := tx.StringForWrite(p.key)
 	if err != nil {
 		return err
 	}
@@ -82,8 +88,7 @@ func increment(tx *engine.Tx, key []byte, amount int64, w *reply.Writer) error {
 	if amount > 0 && sum < value || amount < 0 && sum > value {
 		return ErrOverflow
 	}
-	var digits [20]byte
-	tx.ReplaceString(key, strconv.AppendInt(digits[:0], sum, 10))
+	tx.ReplaceString(p.key, strconv.AppendInt(p.digits[:0], sum, 10))
 	w.Int(sum)
 	return nil
 }

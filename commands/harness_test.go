@@ -1,0 +1,99 @@
+package commands
+
+import (
+	"testing"
+
+	"reminis/engine"
+	"reminis/engine/table"
+)
+
+// This file owns what tests of commands run on: a processor with a clock that
+// stands still, and clients without sockets. It must not know any command.
+
+// fakeClock is the time of a test. It moves only when told.
+type fakeClock struct{ nowMs int64 }
+
+func (c *fakeClock) NowMs() int64 { return c.nowMs }
+
+// testStartMs is when every test begins: 2023-11-14 22:13:20 UTC.
+const testStartMs = 1_700_000_000_000
+
+// fakeConfig is directives by name.
+type fakeConfig map[string]string
+
+func (c fakeConfig) Get(name string) string { return c[name] }
+
+func (c fakeConfig) Match(pattern string, visit func(name, value string)) {
+	if value, ok := c[pattern]; ok {
+		visit(pattern, value)
+	}
+}
+
+func (c fakeConfig) Set(pairs [][]byte) error {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		c[string(pairs[i])] = string(pairs[i+1])
+	}
+	return nil
+}
+
+// testServer is a processor and its clock.
+type testServer struct {
+	core  *Core
+	clock *fakeClock
+	peers int64
+}
+
+func newTestServer(table *Table, options engine.Options) *testServer {
+	clock := &fakeClock{testStartMs}
+	options.Clock = clock
+	core := NewCore(engine.Open(options), table)
+	core.Config = fakeConfig{"databases": "16"}
+	return &testServer{core: core, clock: clock}
+}
+
+// testPool is memory without huge pages: tests hold little.
+func testPool() *table.Pool { return table.NewPool(table.Options{}) }
+
+// testClient is a client of a testServer.
+type testClient struct {
+	session *Session
+	resumed chan func(out []byte) []byte
+	id      int64
+}
+
+func (s *testServer) connect(proto int) *testClient {
+	s.peers++
+	c := &testClient{resumed: make(chan func(out []byte) []byte, 1), id: s.peers}
+	c.session = s.core.NewSession(c)
+	c.session.Proto = proto
+	return c
+}
+
+func (c *testClient) ID() int64                            { return c.id }
+func (c *testClient) RemoteAddr() string                   { return "127.0.0.1:40000" }
+func (c *testClient) Resume(reply func(out []byte) []byte) { c.resumed <- reply }
+
+// do executes a command line and returns the bytes of its reply.
+func (c *testClient) do(argv ...[]byte) []byte {
+	out, next := c.session.Execute(nil, argv)
+	if next == Park {
+		out = (<-c.resumed)(out)
+	}
+	return out
+}
+
+// say is do for words, returned as text.
+func (c *testClient) say(words ...string) string {
+	argv := make([][]byte, len(words))
+	for i, word := range words {
+		argv[i] = []byte(word)
+	}
+	return string(c.do(argv...))
+}
+
+// newTestClient is one client of a server of its own.
+func newTestClient(t testing.TB) (*testServer, *testClient) {
+	t.Helper()
+	s := newTestServer(DefaultTable(), engine.Options{Pool: testPool()})
+	return s, s.connect(2)
+}

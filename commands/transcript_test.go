@@ -1,0 +1,283 @@
+package commands
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"reminis/commands/reply"
+	"reminis/engine"
+)
+
+// This file owns transcripts: testdata/<command> shows command lines and the
+// replies to them, and the test runs them in both protocols. It must not know
+// any command.
+//
+// A block, which ends at an empty line, has a server of its own:
+//
+//	# what the block shows
+//	> SET key "a value\x00"
+//	+OK
+//	@ 1500ms
+//	b> GET key
+//	"a value\x00"
+//	> HGETALL h
+//	2 ["f" "v"]
+//	3 {"f" "v"}
+//
+// "b>" is a line of a second client, named b; "@" lets time pass. A reply stands
+// on one line: +status, -ERROR text, :1, "bulk", nil, nil-array (RESP2 only),
+// ,1.5 (double), #t, (123 (big number), ="verbatim", [array], ~[set], {map},
+// >[push]; two lines with the protocol in front where the protocols differ.
+//
+// A real redis-server answers the same lines in redis_test.go, but for blocks in
+// which time passes, that have two clients, or that begin with "# not compared".
+//
+// With -rewrite the replies are written anew; read the difference before you
+// commit it.
+
+var rewrite = flag.Bool("rewrite", false, "write the replies of transcripts anew")
+
+func TestTranscripts(t *testing.T) {
+	table := DefaultTable()
+	files, err := filepath.Glob("testdata/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[*Command]bool{}
+	for _, file := range files {
+		if info, err := os.Stat(file); err != nil || info.IsDir() {
+			continue
+		}
+		t.Run(filepath.Base(file), func(t *testing.T) { runTranscript(t, table, file, seen) })
+	}
+	t.Run("every command has one", func(t *testing.T) {
+		for _, c := range table.All() {
+			if _, err := os.Stat(filepath.Join("testdata", c.Name)); err != nil {
+				t.Errorf("%s has no transcript", c.Name)
+				continue
+			}
+			for _, each := range slices.Concat(c.Subs, []*Command{c}) {
+				if each.subs == nil && !seen[each] {
+					t.Errorf("no transcript shows a reply of %s that is not an error", each.FullName())
+				}
+			}
+		}
+	})
+}
+
+func runTranscript(t *testing.T, table *Table, file string, seen map[*Command]bool) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	for number, block := range strings.Split(strings.Trim(string(text), "\n"), "\n\n") {
+		if number > 0 {
+			out.WriteByte('\n')
+		}
+		lines := strings.Split(block, "\n")
+		replies2, replies3 := play(t, table, lines, 2, seen), play(t, table, lines, 3, seen)
+		for i, line := range lines {
+			if isReply(line) {
+				continue
+			}
+			out.WriteString(line + "\n")
+			if replies2[i] == replies3[i] {
+				if replies2[i] != "" {
+					out.WriteString(replies2[i] + "\n")
+				}
+				continue
+			}
+			out.WriteString("2 " + replies2[i] + "\n3 " + replies3[i] + "\n")
+		}
+	}
+	if out.String() == string(text) {
+		return
+	}
+	if *rewrite {
+		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Error(firstDifference(string(text), out.String()))
+}
+
+// isReply tells a reply from a command line, a comment and a passage of time.
+func isReply(line string) bool {
+	_, _, ok := splitCommand(line)
+	return !ok && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "@")
+}
+
+// splitCommand splits "b> GET key" into a client's name and a line.
+func splitCommand(line string) (client, command string, ok bool) {
+	client, command, ok = strings.Cut(line, "> ")
+	return client, command, ok && strings.Trim(client, "abcdefghijklmnopqrstuvwxyz") == ""
+}
+
+// play runs a block in one protocol and returns the reply of each line that is a
+// command.
+func play(t *testing.T, table *Table, lines []string, proto int, seen map[*Command]bool) []string {
+	t.Helper()
+	s := newTestServer(table, engine.Options{Pool: testPool()})
+	clients := map[string]*testClient{}
+	replies := make([]string, len(lines))
+	for i, line := range lines {
+		if text, ok := strings.CutPrefix(line, "@ "); ok {
+			passed, err := time.ParseDuration(text)
+			if err != nil {
+				t.Fatalf("%q: %v", line, err)
+			}
+			s.clock.nowMs += passed.Milliseconds()
+			continue
+		}
+		name, command, ok := splitCommand(line)
+		if !ok {
+			continue
+		}
+		if clients[name] == nil {
+			clients[name] = s.connect(proto)
+		}
+		argv := words(t, command)
+		queued := clients[name].session.InMulti()
+		data := clients[name].do(argv...)
+		// HELLO changes the protocol.
+		proto := clients[name].session.Proto
+		replies[i] = render(t, data, proto)
+		if c := table.find(argv); c != nil && data[0] != '-' && clients[name].session.InMulti() <= queued {
+			seen[c] = true
+			if err := c.Reply.Check(data, proto); err != nil {
+				t.Errorf("%s: RESP%d: %v", line, proto, err)
+			}
+		}
+	}
+	return replies
+}
+
+// words splits a command line: words between spaces, or Go strings in quotes.
+func words(t *testing.T, line string) [][]byte {
+	t.Helper()
+	var argv [][]byte
+	for line = strings.TrimLeft(line, " "); line != ""; line = strings.TrimLeft(line, " ") {
+		if line[0] != '"' {
+			word, rest, _ := strings.Cut(line, " ")
+			argv, line = append(argv, []byte(word)), rest
+			continue
+		}
+		quoted, err := strconv.QuotedPrefix(line)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		word, err := strconv.Unquote(quoted)
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		argv, line = append(argv, []byte(word)), line[len(quoted):]
+	}
+	return argv
+}
+
+// render is replies as a transcript shows them.
+func render(t *testing.T, data []byte, proto int) string {
+	t.Helper()
+	var out strings.Builder
+	for len(data) > 0 {
+		if out.Len() > 0 {
+			out.WriteByte(' ')
+		}
+		var err error
+		if data, err = renderOne(&out, data, proto); err != nil {
+			t.Fatalf("%v: %q", err, data)
+		}
+	}
+	return out.String()
+}
+
+func renderOne(out *strings.Builder, data []byte, proto int) ([]byte, error) {
+	item, rest, err := reply.Read(data)
+	if err != nil {
+		return data, err
+	}
+	ends := ""
+	switch item.Kind {
+	case reply.KindBulk:
+		out.WriteString(strconv.Quote(string(item.Text)))
+	case reply.KindVerbatim:
+		out.WriteString("=" + strconv.Quote(string(item.Text)))
+	case reply.KindNull:
+		out.WriteString(nullName(item, proto))
+	case reply.KindArray:
+		ends = "[]"
+	case reply.KindMap:
+		ends = "{}"
+	default:
+		out.WriteByte(byte(item.Kind))
+		out.Write(item.Text)
+		if item.Kind == reply.KindSet || item.Kind == reply.KindPush || item.Kind == reply.KindAttribute {
+			ends = "[]"
+		}
+	}
+	if ends == "" {
+		return rest, nil
+	}
+	out.WriteByte(ends[0])
+	for i := range item.Count {
+		if i > 0 {
+			out.WriteByte(' ')
+		}
+		if rest, err = renderOne(out, rest, proto); err != nil {
+			return rest, err
+		}
+	}
+	out.WriteByte(ends[1])
+	return rest, nil
+}
+
+// nullName shows a null of the wrong protocol as what it is.
+func nullName(item reply.Item, proto int) string {
+	switch {
+	case item.NullOf == 0 && proto == 3, item.NullOf == reply.KindBulk && proto == 2:
+		return "nil"
+	case item.NullOf == reply.KindArray && proto == 2:
+		return "nil-array"
+	}
+	return fmt.Sprintf("nil%c-in-RESP%d", item.NullOf, proto)
+}
+
+func firstDifference(want, have string) string {
+	wants, haves := strings.Split(want, "\n"), strings.Split(have, "\n")
+	for i := range wants {
+		if i >= len(haves) || wants[i] != haves[i] {
+			return fmt.Sprintf("line %d (after %q):\nwant %s\nhave %s", i+1, wants[max(0, i-1)], wants[i], strings.Join(haves[min(i, len(haves)):min(i+1, len(haves))], ""))
+		}
+	}
+	return fmt.Sprintf("line %d: more than expected: %s", len(wants), haves[min(len(wants)-1, len(haves)-1)])
+}
+
+// TestRender shows that a null of the other protocol does not pass for one.
+func TestRender(t *testing.T) {
+	for _, test := range []struct {
+		data  string
+		proto int
+		want  string
+	}{
+		{"$-1\r\n", 2, "nil"},
+		{"*-1\r\n", 2, "nil-array"},
+		{"_\r\n", 3, "nil"},
+		{"$-1\r\n", 3, "nil$-in-RESP3"},
+		{"*2\r\n:1\r\n$1\r\na\r\n", 2, `[:1 "a"]`},
+		{"%1\r\n+k\r\n,1.5\r\n", 3, `{+k ,1.5}`},
+	} {
+		if have := render(t, bytes.Clone([]byte(test.data)), test.proto); have != test.want {
+			t.Errorf("%q in RESP%d: want %s, have %s", test.data, test.proto, test.want, have)
+		}
+	}
+}
