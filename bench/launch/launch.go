@@ -105,7 +105,7 @@ func Start(path, dir string, flags ...string) (*Server, error) {
 // awaitReady polls, because a server cannot be asked for a signal that both
 // programs know. The interval is what ReadyAfter is exact to.
 func (s *Server) awaitReady(deadline time.Time) error {
-	poll := time.NewTicker(2 * time.Millisecond)
+	poll := time.NewTicker(5 * time.Millisecond)
 	defer poll.Stop()
 	lastErr := errors.New("never asked")
 	for time.Now().Before(deadline) {
@@ -114,13 +114,17 @@ func (s *Server) awaitReady(deadline time.Time) error {
 			return fmt.Errorf("ended before it was ready: %w", s.exitErr)
 		case <-poll.C:
 		}
-		if lastErr = ping(s.Addr); lastErr == nil {
-			return nil
+		if lastErr = ping(s.Addr); lastErr == nil || errors.Is(lastErr, errAnswer) {
+			return lastErr
 		}
 	}
 	return fmt.Errorf("not ready in time: %w", lastErr)
 }
 
+// errAnswer is an answer to PING that waiting does not change.
+var errAnswer = errors.New("PING was answered wrongly")
+
+// ping returns nil if the server answers, be it that it wants a password first.
 func ping(addr string) error {
 	c, err := resp.Dial(addr, 10*time.Second)
 	if err != nil {
@@ -130,8 +134,12 @@ func ping(addr string) error {
 	if err != nil {
 		return errors.Join(err, c.Close())
 	}
-	if reply.Text() != "PONG" {
-		err = fmt.Errorf("PING was answered with %q", reply.Raw)
+	switch answer := reply.Text(); {
+	case answer == "PONG", strings.HasPrefix(answer, "NOAUTH "):
+	case strings.HasPrefix(answer, "LOADING "):
+		err = errors.New(answer)
+	default:
+		err = fmt.Errorf("%w: %q", errAnswer, reply.Raw)
 	}
 	return errors.Join(err, c.Close())
 }

@@ -1,0 +1,92 @@
+package main
+
+// This file owns the command lines: one template per command, grouped by family.
+// It must not know how replies are compared.
+
+// family is a group of commands that a run can be narrowed to.
+type family struct {
+	name      string
+	weight    int // how often its lines come, in relation to the others'
+	templates []string
+}
+
+func families() []family {
+	return []family{
+		{"strings", 10, []string{
+			"SET key value", "SET key value",
+			"SET key value [NX|XX] [GET] [EX seconds|PX ms|EXAT unix|PXAT unixms|KEEPTTL]",
+			"GET key", "GET key", "GETDEL key", "GETSET key value", "SETNX key value",
+			"GETEX key [EX seconds|PX ms|EXAT unix|PXAT unixms|PERSIST]",
+			"SETEX key seconds value", "PSETEX key ms value",
+			"MSET (key value)...", "MSETNX (key value)...", "MGET key...",
+			"APPEND key value", "STRLEN key", "GETRANGE key index index", "SUBSTR key index index",
+			"SETRANGE key offset value",
+			"INCR key", "DECR key", "INCRBY key int", "DECRBY key int", "INCRBYFLOAT key float",
+		}},
+		{"bits", 5, []string{
+			"SETBIT key bitoffset bit", "GETBIT key bitoffset",
+			"BITCOUNT key [index index [BYTE|BIT]]",
+			"BITPOS key bit [index [index [BYTE|BIT]]]",
+			"BITOP (AND|OR|XOR|NOT) key key...", "BITOP NOT key key",
+			"BITFIELD key (GET encoding bitindex|SET encoding bitindex int|INCRBY encoding bitindex int|OVERFLOW (WRAP|SAT|FAIL|NOSUCH))...",
+			"BITFIELD key OVERFLOW (WRAP|SAT|FAIL) INCRBY encoding bitindex int GET encoding bitindex",
+			"BITFIELD_RO key (GET encoding bitindex)...", "BITFIELD_RO key SET encoding bitindex int",
+			"SET key value",
+		}},
+		{"lcs", 1, []string{
+			"LCS key key [LEN] [IDX] [MINMATCHLEN minmatch] [WITHMATCHLEN]",
+			"LCS key key IDX [MINMATCHLEN minmatch] [WITHMATCHLEN]",
+			"MSET key value key value",
+		}},
+		{"keys", 6, []string{
+			"DEL key...", "UNLINK key...", "EXISTS key...", "TOUCH key...", "TYPE key", "TYPE key",
+			"RENAME key key", "RENAMENX key key",
+			"COPY key key [DB db] [REPLACE]", "COPY key key [REPLACE]", "MOVE key db",
+			"RANDOMKEY", "KEYS pattern", "DBSIZE", "SET key value",
+		}},
+		{"expire", 6, []string{
+			"EXPIRE key seconds [NX|XX|GT|LT]", "PEXPIRE key ms [NX|XX|GT|LT]",
+			"EXPIREAT key unix [NX|XX|GT|LT]", "PEXPIREAT key unixms [NX|XX|GT|LT]",
+			"EXPIRE key seconds [NX] [XX] [GT] [LT] [word]",
+			"TTL key", "PTTL key", "EXPIRETIME key", "PEXPIRETIME key", "PERSIST key",
+			"SET key value",
+		}},
+		{"hashes", 10, []string{
+			"HSET key (field value)...", "HSET key (field value)...", "HMSET key (field value)...", "HSETNX key field value",
+			"HSET key manyfields",
+			"HGET key field", "HMGET key field...", "HGETALL key", "HKEYS key", "HVALS key", "HLEN key",
+			"HDEL key field...", "HEXISTS key field", "HSTRLEN key field",
+			"HINCRBY key field int", "HINCRBYFLOAT key field float",
+			"HRANDFIELD key [count [WITHVALUES]]",
+		}},
+		{"multi", 2, []string{
+			"MULTI", "MULTI", "MULTI", "EXEC", "DISCARD", "WATCH key...", "WATCH key...", "UNWATCH",
+		}},
+		{"scan", 2, []string{
+			"SCAN cursor [MATCH pattern] [COUNT scancount] [TYPE type]", "SCAN 0", "SCAN 0 COUNT 1000",
+			"HSCAN key cursor [MATCH pattern] [COUNT scancount]", "HSCAN key 0", "SCAN cursor word",
+		}},
+		{"object", 2, []string{
+			"OBJECT ENCODING key", "OBJECT ENCODING key", "OBJECT ENCODING key", "OBJECT REFCOUNT key",
+			"OBJECT IDLETIME key", "OBJECT FREQ key", "OBJECT HELP", "OBJECT word [key]",
+		}},
+		{"dump", 2, []string{
+			"DUMP key", "RESTORE key restorettl payload [REPLACE] [ABSTTL] [IDLETIME small] [FREQ small]",
+			"RESTORE key 0 payload REPLACE",
+		}},
+		{"connection", 2, []string{
+			"PING [value]", "ECHO value", "SELECT db", "SELECT 0", "TIME", "AUTH word [word]",
+			"HELLO [protocol [AUTH (DEFAULT|word) word] [SETNAME name]]",
+			"CLIENT ID", "CLIENT GETNAME", "CLIENT SETNAME name", "CLIENT INFO", "CLIENT LIST [TYPE (NORMAL|word)|ID clientid...]",
+			"CLIENT NO-EVICT (ON|OFF|word)", "CLIENT KILL address", "CLIENT KILL (ID clientid|TYPE (PUBSUB|word)|ADDR address|SKIPME (YES|NO|word) ID clientid|word word)",
+			"CLIENT word [word]", "CLIENT",
+			"COMMAND COUNT", "COMMAND GETKEYS (GET key|MSET (key value)...|SET key|BITOP AND key key...|unknown key|PING|EVAL value 1 key)",
+			"COMMAND INFO (GET|SET|HSET|MSET|EXPIRE|HGETALL|BITOP|SCAN|DEL|unknown)",
+			"COMMAND word [word]", "CONFIG GET setting", "CONFIG SET word value", "CONFIG word", "INFO [section]",
+			"unknown [value...]",
+		}},
+		{"rare", 1, []string{
+			"FLUSHDB [SYNC|ASYNC|word]", "SWAPDB db db", "RESET", "QUIT", "SELECT 0", "SELECT 0", "DBSIZE",
+		}},
+	}
+}

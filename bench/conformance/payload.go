@@ -1,0 +1,71 @@
+package main
+
+// This file owns serialised values, as DUMP returns and RESTORE takes them, good
+// and bad. It knows no more of the format than strings and plain hashes need.
+
+import (
+	"encoding/binary"
+	"hash/crc64"
+	"math/rand/v2"
+)
+
+// payloadVersion is the version of the format that Redis 7.0 writes.
+const payloadVersion = 10
+
+// jones is the polynomial of the checksum, bits reversed.
+const jones = 0x95AC9329AC4BC9B5
+
+// sealPayload appends the version and the checksum to a value's bytes.
+func sealPayload(body []byte) []byte {
+	body = binary.LittleEndian.AppendUint16(body, payloadVersion)
+	// Redis does not invert the checksum at its start and end, Go does.
+	sum := ^crc64.Update(^uint64(0), crc64.MakeTable(jones), body)
+	return binary.LittleEndian.AppendUint64(body, sum)
+}
+
+// stringPayload is a string as it is; up to 63 bytes.
+func stringPayload(value string) []byte {
+	return sealPayload(append([]byte{0, byte(len(value))}, value...))
+}
+
+// hashPayload is a hash in the form without compaction; few and short fields.
+func hashPayload(pairs ...string) []byte {
+	body := []byte{4, byte(len(pairs) / 2)}
+	for _, s := range pairs {
+		body = append(body, byte(len(s)))
+		body = append(body, s...)
+	}
+	return sealPayload(body)
+}
+
+// anyPayload draws a payload; half of them are good.
+func anyPayload(r *rand.Rand) [][]byte {
+	good := [][]byte{
+		stringPayload("hello"),
+		stringPayload(""),
+		stringPayload("12345"),                                        // a number that was not stored as one
+		sealPayload([]byte{0, 0xC0, 0x85}),                            // -123 as one byte
+		sealPayload([]byte{0, 0xC1, 0x39, 0x30}),                      // 12345 as two
+		sealPayload([]byte{0, 0xC2, 0x15, 0xCD, 0x5B, 0x07}),          // 123456789 as four
+		sealPayload(append([]byte{0, 0x40, 70}, make([]byte, 70)...)), // a length of 14 bits
+		hashPayload("f1", "v1"),
+		hashPayload("f1", "1", "f2", "", "", "x"),
+	}
+	bad := [][]byte{
+		nil,
+		[]byte("not a payload"),
+		good[0][:len(good[0])-1],
+		append([]byte{1}, good[0]...),
+		sealPayload([]byte{0, 10, 'a'}),      // a string that ends early
+		sealPayload([]byte{99, 1, 'a'}),      // no such type
+		sealPayload([]byte{}),                // nothing at all
+		sealPayload([]byte{4, 2, 1, 'f', 1}), // a hash that ends early
+		hashPayload("f", "1", "f", "2"),      // a field twice
+		sealPayload([]byte{4, 0}),            // an empty hash
+	}
+	from := good
+	if r.IntN(2) == 0 {
+		from = bad
+	}
+	return [][]byte{from[r.IntN(len(from))]}
+}
