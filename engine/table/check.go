@@ -104,7 +104,7 @@ func (c checker) store() error {
 		}
 		jumboBytes += int64(r.sizeBytes())
 		found++
-		if ref := firstJumbo + uint32(i); !c.seen[ref] || s.entry(ref).sizeBytes() != r.sizeBytes() {
+		if ref := firstJumbo + uint32(i); !c.seen[ref] || s.entry(ref).SizeBytes() != r.sizeBytes() {
 			return fmt.Errorf("table: large record %d is lost or not as large as its run", i)
 		}
 	}
@@ -123,7 +123,7 @@ func (c checker) block(number uint32) (live, dead int64, records int, err error)
 	for pos := uint32(0); pos < b.used; {
 		ref := number<<blockShift | pos>>unitShift
 		e := c.t.store.entry(ref)
-		size := e.sizeBytes()
+		size := e.SizeBytes()
 		if size < 8 || size > maxBlockRecord || pos+uint32(size) > b.used {
 			return 0, 0, 0, fmt.Errorf("table: record %#x of %d bytes does not fit its block", ref, size)
 		}

@@ -81,7 +81,7 @@ func (t *Table) moveSome(budget int) int {
 	n, walked := 0, 0
 	for n < moveBatch && walked < budget && s.victimPos < b.used {
 		e := s.entry(s.victim<<blockShift | s.victimPos>>unitShift)
-		size := e.sizeBytes()
+		size := e.SizeBytes()
 		s.victimPos += uint32(size)
 		walked += size
 		if *e.header()&flagDead != 0 {
@@ -105,7 +105,7 @@ func (t *Table) moveSome(budget int) int {
 // move copies a live record of the victim to the current block.
 func (t *Table) move(hash uint64, e Entry) {
 	s := &t.store
-	size := e.sizeBytes()
+	size := e.SizeBytes()
 	to := s.alloc(size)
 	copy(unsafe.Slice((*byte)(to.at), size), unsafe.Slice((*byte)(e.at), size))
 	b, slot := t.slotOf(hash, e.ref)

@@ -8,6 +8,7 @@ package table
 
 import (
 	"fmt"
+	"os"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -52,7 +53,15 @@ func adviseHuge(base unsafe.Pointer, sizeBytes int) {
 }
 
 // discard gives the pages back to the system and keeps the range readable.
+// Where the system's pages are larger than the pool's, those that the range
+// covers only in part stay.
 func discard(base unsafe.Pointer, sizeBytes int) {
+	system := os.Getpagesize()
+	before := int(-uintptr(base) & uintptr(system-1))
+	base = unsafe.Add(base, before)
+	if sizeBytes = (sizeBytes - before) &^ (system - 1); sizeBytes <= 0 {
+		return
+	}
 	if err := unix.Madvise(unsafe.Slice((*byte)(base), sizeBytes), unix.MADV_DONTNEED); err != nil {
 		panic(fmt.Sprintf("table: giving back %d bytes: %v", sizeBytes, err))
 	}

@@ -78,6 +78,15 @@ func (e Entry) DeadlineMs() int64 {
 	return *e.deadline()
 }
 
+// SizeBytes returns what the record occupies, with its room to grow.
+func (e Entry) SizeBytes() int {
+	if *e.header()&flagWide != 0 {
+		return int(*e.wideUnits()) * 8
+	}
+	offset, keyLen, valueLen := e.spans()
+	return padded(offset + keyLen + valueLen)
+}
+
 func (e Entry) header() *uint64 { return (*uint64)(e.at) }
 
 // words of a wide record's second header word.
@@ -96,15 +105,6 @@ func (e Entry) spans() (offset, keyLen, valueLen int) {
 		return 16 + int(h&flagDeadline)>>1, int(h >> 32), int(*e.wideLen())
 	}
 	return 8 + int(h&flagDeadline)>>1, int(h >> 32 & maxNarrow), int(h >> 48)
-}
-
-// sizeBytes returns what the record occupies, with its room to grow.
-func (e Entry) sizeBytes() int {
-	if *e.header()&flagWide != 0 {
-		return int(*e.wideUnits()) * 8
-	}
-	offset, keyLen, valueLen := e.spans()
-	return padded(offset + keyLen + valueLen)
 }
 
 func padded(sizeBytes int) int { return (sizeBytes + 7) &^ 7 }

@@ -52,8 +52,7 @@ func (t *Table) Random(r uint64) (Entry, bool) {
 	total := uint64(t.buckets.count) + uint64(t.overflow.count)
 	for range randomTries {
 		r = mix(r)
-		high, low := bits.Mul64(r, total*bucketSlots)
-		_ = low
+		high, _ := bits.Mul64(r, total*bucketSlots)
 		if b := t.anyBucket(uint32(high / bucketSlots)); b.tags[high%bucketSlots] != 0 {
 			return t.store.entry(b.refs[high%bucketSlots]), true
 		}

@@ -159,7 +159,7 @@ func (s *store) kill(e Entry) {
 		s.freeJumbos = append(s.freeJumbos, i)
 		return
 	}
-	size := e.sizeBytes()
+	size := e.SizeBytes()
 	number := e.ref >> blockShift
 	b := &s.blocks[number]
 	*e.header() |= flagDead

@@ -123,7 +123,7 @@ func (t *Table) Put(hash uint64, key []byte, kind uint8, deadlineMs int64, value
 		t.insert(hash, e.ref)
 		return e, false
 	}
-	if old.sizeBytes() == s.sizeBytes {
+	if old.SizeBytes() == s.sizeBytes {
 		old.writeHead(s, kind, old.Access(), deadlineMs)
 		copy(old.Key(), key)
 		return old, true
@@ -146,7 +146,7 @@ func (t *Table) Resize(hash uint64, e Entry, valueLen int) Entry {
 	e = t.maintainHolding(e)
 	h := *e.header()
 	offset, keyLen, oldLen := e.spans()
-	size, need := e.sizeBytes(), padded(offset+keyLen+valueLen)
+	size, need := e.SizeBytes(), padded(offset+keyLen+valueLen)
 	switch {
 	case h&flagWide != 0 && need <= size && size <= 2*need+pageBytes:
 		*e.wideLen() = uint32(valueLen)
@@ -180,7 +180,7 @@ func (t *Table) SetDeadline(hash uint64, e Entry, deadlineMs int64) Entry {
 	_, keyLen, valueLen := e.spans()
 	slackBytes := 0
 	if h&flagWide != 0 {
-		slackBytes = max(0, e.sizeBytes()-(wideHeadMax+keyLen+valueLen))
+		slackBytes = max(0, e.SizeBytes()-(wideHeadMax+keyLen+valueLen))
 	}
 	return t.reshape(hash, e, shapeOf(keyLen, valueLen, true, slackBytes), deadlineMs)
 }
@@ -290,13 +290,13 @@ func (t *Table) reshape(hash uint64, e Entry, s shape, deadlineMs int64) Entry {
 	offset, keyLen, valueLen := e.spans()
 	kept := keyLen + min(valueLen, s.valueLen)
 	kind, access := e.Kind(), e.Access()
-	if e.ref >= firstJumbo && s.sizeBytes > maxBlockRecord && e.sizeBytes() != s.sizeBytes {
+	if e.ref >= firstJumbo && s.sizeBytes > maxBlockRecord && e.SizeBytes() != s.sizeBytes {
 		e = t.store.resizeJumbo(e, s.sizeBytes/pageBytes)
 		t.moveWithin(e, offset, kept, s)
 		e.writeHead(s, kind, access, deadlineMs)
 		return e
 	}
-	if e.sizeBytes() == s.sizeBytes {
+	if e.SizeBytes() == s.sizeBytes {
 		t.moveWithin(e, offset, kept, s)
 		e.writeHead(s, kind, access, deadlineMs)
 		return e

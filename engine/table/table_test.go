@@ -206,8 +206,8 @@ func (p *pair) randomOp(random *rand.Rand, keys, deletes, large int) {
 		p.delete(key)
 	case n < deletes+25:
 		value := make([]byte, length)
-		for i := range value {
-			value[i] = byte(i ^ length)
+		for i := copy(value, fmt.Appendf(nil, "value of %d bytes;", length)); i > 0 && i < length; {
+			i += copy(value[i:], value[:i]) // no period of a power of two
 		}
 		p.put(key, value, uint8(random.IntN(MaxKind+1)), deadlineMs)
 	case n < deletes+35:
