@@ -21,7 +21,13 @@ func (s *Session) Execute(out []byte, argv [][]byte) ([]byte, Next) {
 	s.next = Continue
 	mark := w.Mark()
 	s.Core.stats.Commands.Add(1)
-	c := s.Core.Table.find(argv)
+	s.current = s.take(argv)
+	c := (*Command)(nil)
+	if s.current != nil {
+		c = s.current.command
+	} else {
+		c = s.Core.Table.find(argv)
+	}
 	if err := s.admit(c, argv); err != nil {
 		s.reject(c, err, argv)
 	} else if s.multi.open && !c.is(Immediate) {
@@ -31,7 +37,7 @@ func (s *Session) Execute(out []byte, argv [][]byte) ([]byte, Next) {
 		s.LastCommand = c
 		s.call(c, argv[c.words():])
 	}
-	s.taken = min(s.taken+1, len(s.batch))
+	s.current = nil
 	s.filterReply(mark)
 	return w.Bytes(), s.next
 }
@@ -89,11 +95,11 @@ func (s *Session) fail(c *Command, err error, argv [][]byte) {
 
 // call runs an admitted command outside of EXEC. args are what follows its name.
 func (s *Session) call(c *Command, args [][]byte) {
-	start := time.Now()
 	if c.data != nil && c.Offload {
-		s.offload(c, args, start)
+		s.offload(c, args, time.Now())
 		return
 	}
+	s.beginTiming(c)
 	mark := s.writer.Mark()
 	var err error
 	if c.session != nil {
@@ -104,8 +110,11 @@ func (s *Session) call(c *Command, args [][]byte) {
 	if err != nil {
 		s.writer.Truncate(mark)
 		s.fail(c, err, args)
+		c.stats.failed.Add(1)
 	}
-	c.stats.add(time.Since(start), err != nil)
+	if len(s.batch.commands) == 0 {
+		s.endTiming()
+	}
 }
 
 // onData runs a command on data in a transaction of its own.
@@ -182,7 +191,10 @@ func (s *Session) offload(c *Command, args [][]byte, start time.Time) {
 		}
 		gate := tx.GateSeq()
 		tx.Done()
-		c.stats.add(time.Since(start), err != nil)
+		c.stats.add(1, time.Since(start))
+		if err != nil {
+			c.stats.failed.Add(1)
+		}
 		<-s.Core.workers
 		s.Peer.Resume(func(out []byte) []byte {
 			s.raise(gate)
@@ -207,55 +219,80 @@ func copyArgs(argv [][]byte) [][]byte {
 	return out
 }
 
-// prefetched is the place of a command's key, computed when its batch was
-// announced.
-type prefetched struct {
-	place engine.Place
-	known bool
+// announced is a command of the batch that Prefetch has seen: what was found out
+// about it is not found out twice.
+type announced struct {
+	command *Command
+	argv    *[]byte // its first argument's place, by which Execute knows it again
+	place   engine.Place
+	keyed   bool
+}
+
+// batch is the commands between the first Prefetch and EndBatch.
+type batch struct {
+	commands []announced
+	executed int
+	walked   int // commands that phase 1 has seen
+	nowMs    int64
 }
 
 // Prefetch announces a command of the next batch; see engine.Prefetch for the
 // phases. Commands execute in the order in which phase 0 announced them.
 func (s *Session) Prefetch(argv [][]byte, phase int) {
+	b := &s.batch
 	if phase == 0 {
-		if s.taken == len(s.batch) {
-			s.batch, s.taken, s.walked = s.batch[:0], 0, 0
-		}
-		p := s.announced(argv)
-		s.batch = append(s.batch, p)
-		if p.known {
-			s.Core.Engine.Prefetch(p.place, 0)
+		b.commands = append(b.commands, s.announce(argv))
+		if a := &b.commands[len(b.commands)-1]; a.keyed {
+			s.Core.Engine.Prefetch(a.place, 0)
 		}
 		return
 	}
-	// Phase 1 walks the same batch from its start.
-	if s.walked >= len(s.batch) {
-		return
+	if b.walked < len(b.commands) {
+		if a := &b.commands[b.walked]; a.keyed {
+			s.Core.Engine.Prefetch(a.place, 1)
+		}
+		b.walked++
 	}
-	if p := &s.batch[s.walked]; p.known {
-		s.Core.Engine.Prefetch(p.place, 1)
-	}
-	s.walked++
 }
 
-func (s *Session) announced(argv [][]byte) prefetched {
+// EndBatch forgets the batch: its arguments' memory is used again.
+func (s *Session) EndBatch() {
+	b := &s.batch
+	clear(b.commands)
+	b.commands, b.executed, b.walked, b.nowMs = b.commands[:0], 0, 0, 0
+	s.endTiming()
+}
+
+func (s *Session) announce(argv [][]byte) announced {
 	c := s.Core.Table.find(argv)
+	a := announced{command: c, argv: &argv[0]}
 	if c == nil || c.data == nil || c.Lock != LockKeys {
-		return prefetched{}
+		return a
 	}
-	at := c.grammar.OnlyKey() + c.words()
-	if at < c.words() || at >= len(argv) {
-		return prefetched{}
+	if at := c.grammar.OnlyKey(); at >= 0 && at+c.words() < len(argv) {
+		a.place, a.keyed = engine.Locate(s.DB, argv[at+c.words()]), true
 	}
-	return prefetched{engine.Locate(s.DB, argv[at]), true}
+	return a
+}
+
+// take gives what was announced of the command that is about to run, or nil.
+func (s *Session) take(argv [][]byte) *announced {
+	b := &s.batch
+	if b.executed >= len(b.commands) {
+		return nil
+	}
+	a := &b.commands[b.executed]
+	b.executed++
+	if a.argv != &argv[0] {
+		return nil
+	}
+	return a
 }
 
 // place is where key lives, from the batch when it was announced.
 func (s *Session) place(key []byte) engine.Place {
-	if s.taken < len(s.batch) {
-		if p := &s.batch[s.taken]; p.known && p.place.Is(s.DB, key) {
-			return p.place
-		}
+	if s.current != nil && s.current.keyed && s.current.place.Is(s.DB, key) {
+		return s.current.place
 	}
 	return engine.Locate(s.DB, key)
 }

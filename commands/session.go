@@ -45,9 +45,9 @@ type Session struct {
 	multi   multi
 	watch   engine.Watch
 	tx      *engine.Tx // the transaction of the EXEC that is running, or nil
-	batch   []prefetched
-	taken   int // commands of batch executed
-	walked  int // commands of batch prefetched in phase 1
+	batch   batch
+	current *announced // what the batch knows of the command that runs, or nil
+	timing  timing
 }
 
 // Next says what the session's driver does after a command.
@@ -122,9 +122,17 @@ func (s *Session) SetName(name string) {
 	}
 }
 
-// begin takes a transaction for the session.
+// begin takes a transaction for the session. The commands of one batch share a
+// reading of the clock: they run within microseconds.
 func (s *Session) begin() *engine.Tx {
-	tx := s.Core.Engine.Begin()
+	b := &s.batch
+	if len(b.commands) == 0 {
+		b.nowMs = 0
+	}
+	if b.nowMs == 0 {
+		b.nowMs = s.Core.Engine.NowMs()
+	}
+	tx := s.Core.Engine.BeginAt(b.nowMs)
 	tx.DB, tx.NoTouch = s.DB, s.NoTouch
 	tx.Actor = s.actor()
 	return tx

@@ -51,9 +51,12 @@ type Actor struct {
 
 // Begin takes a transaction at the clock's time. Lock what it touches, work,
 // Commit, read GateSeq, then give it back with Done.
-func (e *Engine) Begin() *Tx {
+func (e *Engine) Begin() *Tx { return e.BeginAt(e.clock.NowMs()) }
+
+// BeginAt is Begin for a caller that has read the engine's clock a moment ago.
+func (e *Engine) BeginAt(nowMs int64) *Tx {
 	tx := e.txs.Get().(*Tx)
-	tx.now = e.clock.NowMs()
+	tx.now = nowMs
 	return tx
 }
 

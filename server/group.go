@@ -93,11 +93,19 @@ func (g *group) run() {
 				g.prefetch(&g.turns[i], phase)
 			}
 		}
-		defer g.pass.End()
+		defer g.endBatch()
 	}
 	for i := range g.turns {
 		g.execute(&g.turns[i])
 	}
+}
+
+// endBatch ends what prefetch began.
+func (g *group) endBatch() {
+	for i := range g.turns {
+		g.turns[i].session.executor.EndBatch()
+	}
+	g.pass.End()
 }
 
 func (g *group) prefetch(t *turn, phase int) {

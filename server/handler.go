@@ -47,6 +47,10 @@ type Executor interface {
 	// Execute follows in order. It must change nothing.
 	Prefetch(argv [][]byte, phase int)
 
+	// EndBatch says that what Prefetch has seen is over: the memory behind its
+	// arguments is used again, whether they were executed or not.
+	EndBatch()
+
 	// GateSeq is the highest journal sequence that must be durable before the
 	// bytes appended so far may leave. It never falls.
 	GateSeq() uint64

@@ -111,6 +111,8 @@ func (e *toyExecutor) Execute(out []byte, argv [][]byte) ([]byte, Action) {
 	return append(out, "-ERR unknown\r\n"...), Continue
 }
 
+func (e *toyExecutor) EndBatch() {}
+
 func (e *toyExecutor) Prefetch(_ [][]byte, phase int) { e.toy.prefetched[phase].Add(1) }
 func (e *toyExecutor) GateSeq() uint64                { return e.seq }
 func (e *toyExecutor) AuthRequired() bool             { return !e.authenticated }
