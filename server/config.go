@@ -21,6 +21,8 @@ type Config struct {
 	// were given and have no effect here.
 	Notes []string
 
+	// input is what was read from standard input; nil when nothing was.
+	input    []byte
 	byName   map[string]*directive
 	mu       sync.Mutex
 	values   map[string]value

@@ -68,6 +68,7 @@ func Load(arguments []string, stdin io.Reader) (*Config, error) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the configuration from standard input: %w", err)
 		}
+		l.config.input = content
 		if err := l.lines("standard input", string(content), 0); err != nil {
 			return nil, err
 		}
