@@ -3,6 +3,7 @@ package commands
 import (
 	"runtime"
 	"sync/atomic"
+	"time"
 
 	"reminis/engine"
 )
@@ -18,6 +19,13 @@ type Core struct {
 	Clients Clients
 	Process Process
 	Store   Store
+
+	// WhenDurable calls wake once more of the journal is durable; nil when the
+	// journal never lags.
+	WhenDurable func(wake func())
+	// WriteTimeout is how long a write waits for a lagging disk
+	// (write-timeout-ms).
+	WriteTimeout func() time.Duration
 
 	workers chan struct{}
 	stats   Stats

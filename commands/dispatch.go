@@ -107,6 +107,11 @@ func (s *Session) call(c *Command, args [][]byte) {
 	} else {
 		err = s.onData(c, args)
 	}
+	if s.next == Retry {
+		s.writer.Truncate(mark)
+		s.timing.command = nil
+		return
+	}
 	if err != nil {
 		s.writer.Truncate(mark)
 		s.fail(c, err, args)
@@ -120,7 +125,7 @@ func (s *Session) call(c *Command, args [][]byte) {
 // onData runs a command on data in a transaction of its own.
 func (s *Session) onData(c *Command, args [][]byte) error {
 	if c.is(Write) {
-		if err := s.Core.Engine.Ready(); err != nil {
+		if err := s.ready(); err != nil {
 			return err
 		}
 	}
@@ -179,8 +184,11 @@ func (s *Session) offload(c *Command, args [][]byte, start time.Time) {
 		var w reply.Writer
 		w.SetProto(proto)
 		mark := w.Mark()
-		err := s.Core.Engine.Ready()
-		if err == nil || !c.is(Write) {
+		var err error
+		if c.is(Write) {
+			err = s.Core.waitReady()
+		}
+		if err == nil {
 			err = c.data(tx, args, &w)
 		}
 		tx.Commit()

@@ -39,6 +39,22 @@ func (m *multi) spoil() {
 
 func (m *multi) reset() { *m = multi{} }
 
+// writes says whether the queue may change data.
+func (m *multi) writes() bool {
+	for i := range m.queue {
+		if m.queue[i].command.is(Write) {
+			return true
+		}
+	}
+	return false
+}
+
+// endMulti closes the transaction and forgets its watches.
+func (s *Session) endMulti() {
+	s.multi.reset()
+	s.Core.Engine.Unwatch(&s.watch)
+}
+
 func transactionCommands() []*Command {
 	return []*Command{multiCommand(), execCommand(), discardCommand(), watchCommand(), unwatchCommand()}
 }
@@ -74,8 +90,7 @@ func runDiscard(s *Session, _ *noParams, w *reply.Writer) error {
 	if !s.multi.open {
 		return ErrDiscardNoMulti
 	}
-	s.multi.reset()
-	s.Core.Engine.Unwatch(&s.watch)
+	s.endMulti()
 	w.OK()
 	return nil
 }
@@ -94,18 +109,18 @@ func runExec(s *Session, _ *noParams, w *reply.Writer) error {
 		return ErrExecNoMulti
 	}
 	queue, spoiled := s.multi.queue, s.multi.spoiled
+	if !spoiled && s.multi.writes() {
+		if err := s.ready(); s.next == Retry {
+			return err // the transaction stays open until the disk has caught up
+		} else if err != nil {
+			s.endMulti()
+			return Error("EXECABORT Transaction discarded because of: " + err.Error())
+		}
+	}
 	s.multi.reset()
 	defer s.Core.Engine.Unwatch(&s.watch)
 	if spoiled {
 		return ErrExecAbort
-	}
-	for i := range queue {
-		if queue[i].command.is(Write) {
-			if err := s.Core.Engine.Ready(); err != nil {
-				return Error("EXECABORT Transaction discarded because of: " + err.Error())
-			}
-			break
-		}
 	}
 	tx := s.begin()
 	s.lockQueue(tx, queue)

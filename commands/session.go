@@ -48,6 +48,7 @@ type Session struct {
 	batch   batch
 	current *announced // what the batch knows of the command that runs, or nil
 	timing  timing
+	lag     lag
 }
 
 // Next says what the session's driver does after a command.

@@ -9,6 +9,9 @@ type Error string
 func (e Error) Error() string { return string(e) }
 
 const (
+	// ErrLagging is returned by a Journal's Ready while too much waits for the
+	// disk; it passes by itself. A client sees it only after write-timeout-ms.
+	ErrLagging Error = "MISCONF The disk lags behind: too many changes wait to be written. Try again."
 	// ErrWrongType is returned when a key holds another type than asked for.
 	ErrWrongType Error = "WRONGTYPE Operation against a key holding the wrong kind of value"
 	// ErrRecordMove is returned when a memory record would change its owner or
@@ -17,3 +20,9 @@ const (
 	// ErrNotMemoryKey is returned when a key cannot name a memory record.
 	ErrNotMemoryKey Error = "ERR not a memory key"
 )
+
+// ErrJournal is what a Journal's Ready returns while nothing can be written:
+// reads go on, and nothing acknowledged is lost.
+func ErrJournal(cause error) Error {
+	return Error("MISCONF Errors writing to the journal: " + cause.Error())
+}
