@@ -34,6 +34,8 @@ const postponeBytes = 4 << 20
 // A journal appends batches, writes them to segments, and syncs those.
 type journal struct {
 	options Options
+	// progress is called by the background loop now and then.
+	progress func()
 
 	// syncMu is held by the one caller that syncs; the others wait for it and
 	// usually find that it synced theirs too.
@@ -167,6 +169,13 @@ func (j *journal) unwrittenOver(limitBytes int64) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.pending.unwrittenBytes > limitBytes
+}
+
+// writeAll writes every pending batch, even while an fsync is under way.
+func (j *journal) writeAll() error {
+	j.ioMu.Lock()
+	defer j.ioMu.Unlock()
+	return j.flushLocked()
 }
 
 // flushLocked writes every pending frame. ioMu must be held.

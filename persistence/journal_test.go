@@ -41,6 +41,15 @@ func mustClose(t testing.TB, s *Store) {
 	}
 }
 
+// crash ends a store without its last checkpoint: it returns what a killed
+// process leaves of an in-memory file system.
+func crash(t testing.TB, fs vfs.FS, s *Store) vfs.FS {
+	t.Helper()
+	left := copyStore(t, fs, "store")
+	mustClose(t, s)
+	return left
+}
+
 // setBatch makes a batch of one string.
 func setBatch(b *effect.Batch, key, value string, timeMs int64) *effect.Batch {
 	b.Reset()
@@ -71,7 +80,7 @@ func journalOf(t testing.TB, s *Store) []string {
 }
 
 func TestJournalGoesOnAfterReopening(t *testing.T) {
-	fs := vfs.NewMem()
+	fs := vfs.FS(vfs.NewMem())
 	var b effect.Batch
 	var want []string
 	value := strings.Repeat("v", 700) // several segments
@@ -98,7 +107,7 @@ func TestJournalGoesOnAfterReopening(t *testing.T) {
 		if round == 0 && len(s.writer.segments) < 3 {
 			t.Fatalf("%d segments: the test wants several", len(s.writer.segments))
 		}
-		mustClose(t, s)
+		fs = crash(t, fs, s)
 	}
 }
 
@@ -137,7 +146,7 @@ func TestAppendDoesNotAllocateWhenWarm(t *testing.T) {
 }
 
 func TestOversizedBatchHasASegmentOfItsOwn(t *testing.T) {
-	fs := vfs.NewMem()
+	fs := vfs.FS(vfs.NewMem())
 	s := mustOpen(t, fs, "store", testOptions(t))
 	var b effect.Batch
 	big := strings.Repeat("x", 3<<20)
@@ -147,7 +156,7 @@ func TestOversizedBatchHasASegmentOfItsOwn(t *testing.T) {
 	if err := s.Sync(); err != nil {
 		t.Fatal(err)
 	}
-	mustClose(t, s)
+	fs = crash(t, fs, s)
 	s = mustOpen(t, fs, "store", testOptions(t))
 	defer mustClose(t, s)
 	if got := len(journalOf(t, s)); got != 4 {
@@ -312,9 +321,7 @@ func filledJournal(t testing.TB, count int, synced func(i int) bool) vfs.FS {
 			t.Fatal(err)
 		}
 	}
-	crashed := copyStore(t, fs, "store")
-	mustClose(t, s)
-	return crashed
+	return crash(t, fs, s)
 }
 
 func TestTornTailIsCutAtTheLastWholeBatch(t *testing.T) {
@@ -354,7 +361,7 @@ func TestTornTailIsCutAtTheLastWholeBatch(t *testing.T) {
 			continue // that would cut what was durable
 		}
 		for _, tail := range []string{"short", "zeros"} {
-			fs := copyStore(t, fs, "store")
+			fs := vfs.FS(copyStore(t, fs, "store"))
 			editFile(t, fs, last, func(b []byte) []byte {
 				if tail == "short" {
 					return b[:cut]
@@ -371,7 +378,10 @@ func TestTornTailIsCutAtTheLastWholeBatch(t *testing.T) {
 			if seq, _ := s.Append(setBatch(&b, "next", "v", 0)); seq != uint64(want+1) {
 				t.Errorf("seed %d: the next batch is %d, want %d", seed, seq, want+1)
 			}
-			mustClose(t, s)
+			if err := s.Sync(); err != nil {
+				t.Fatal(err)
+			}
+			fs = crash(t, fs, s)
 			s = mustOpen(t, fs, "store", testOptions(t))
 			if got := len(journalOf(t, s)); got != want+1 {
 				t.Errorf("seed %d: %d batches after going on, want %d", seed, got, want+1)
@@ -454,7 +464,13 @@ func TestMissingSegmentIsRefused(t *testing.T) {
 	if err := format.Remove("store/FORMAT"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(format, "store", testOptions(t)); err == nil || !strings.Contains(err.Error(), "holds batches") {
+	if _, err := Open(format, "store", testOptions(t)); err == nil || !strings.Contains(err.Error(), "is not empty") {
 		t.Errorf("without FORMAT: %v", err)
+	}
+	if err := format.RemoveAll("store/pebble"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(format, "store", testOptions(t)); err == nil || !strings.Contains(err.Error(), "holds batches") {
+		t.Errorf("without FORMAT and rows: %v", err)
 	}
 }

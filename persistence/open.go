@@ -25,12 +25,12 @@ func createJournal(fs vfs.FS, dir string, storeID uint64, options Options) error
 	return errors.Join(err, w.close())
 }
 
-// openJournal goes on after the chain. Batches up to checkpoint are in rows;
+// openJournal goes on after the chain; its loop is not started yet. Batches up to checkpoint are in rows;
 // segments that hold nothing else are removed.
-func openJournal(fs vfs.FS, dir string, storeID uint64, found *chain, checkpoint uint64, options Options) (*journal, error) {
+func openJournal(fs vfs.FS, dir string, storeID uint64, found *chain, checkpoint uint64, options Options, progress func()) (*journal, error) {
 	j := &journal{
-		options: options,
-		kick:    make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
+		options: options, progress: progress,
+		kick: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	j.durability.Store(uint32(options.Durability))
 	last := found.segments[len(found.segments)-1]
@@ -53,7 +53,6 @@ func openJournal(fs vfs.FS, dir string, storeID uint64, found *chain, checkpoint
 	if err := j.start(found, checkpoint); err != nil {
 		return nil, errors.Join(err, j.writer.close())
 	}
-	go j.loop()
 	return j, nil
 }
 

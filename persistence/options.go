@@ -43,6 +43,8 @@ type Options struct {
 	retryAtOnce bool
 	// manualCheckpoints leaves checkpoints to Checkpoint and Close.
 	manualCheckpoints bool
+	// manualCompactions leaves the rows as checkpoints wrote them.
+	manualCompactions bool
 }
 
 // Logger is where messages go, one a call, without a newline.

@@ -173,6 +173,7 @@ func (j *journal) pause() time.Duration {
 // tells the callers.
 func (j *journal) work(tick bool) {
 	j.keepSpare(tick)
+	j.progress()
 	j.mu.Lock()
 	retained, failed := j.pending.retainedBytes, j.failed
 	j.mu.Unlock()

@@ -1,0 +1,365 @@
+package persistence
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"reminis/engine/effect"
+)
+
+// This file owns checkpoints: when the journal becomes rows, and in which order
+// the steps are made. It must not know how a row is encoded.
+//
+// A round reads durable batches S < seq ≤ T, folds them into final rows, writes
+// those with the state row that says T into tables, and ingests the tables: one
+// atomic, durable step. Only then segments up to T go. So rows are always the
+// state at exactly one sequence, and a crash anywhere leaves either S or T.
+
+// errRoundFull ends a round's replay: what is folded so far is written.
+var errRoundFull = errors.New("the round is full")
+
+// Checkpoint writes everything that is durable into rows and removes the
+// segments that are no longer needed. It syncs the journal first.
+func (s *Store) Checkpoint() error {
+	s.checkpointMu.Lock()
+	defer s.checkpointMu.Unlock()
+	if err := s.journal.Sync(); err != nil {
+		return err
+	}
+	return s.checkpointLocked()
+}
+
+// checkpointLocked makes rounds until the rows stand at what was durable when
+// it was called. checkpointMu must be held.
+func (s *Store) checkpointLocked() error {
+	target := s.journal.Durable()
+	for s.state.seq < target {
+		if err := s.round(target); err != nil {
+			err = fmt.Errorf("checkpoint: %w", err)
+			s.journal.note(err)
+			s.nextCheckpointBytes.Store(s.journal.writer.writtenBytes.Load() + s.options.CheckpointBytes/4)
+			return err
+		}
+	}
+	return nil
+}
+
+// round makes one checkpoint at target or before, as memory allows.
+func (s *Store) round(target uint64) error {
+	startedAt := time.Now()
+	written := s.journal.writer.writtenBytes.Load()
+	f := newFollower(s.rows, s.known, s.state)
+	err := s.journal.replay(s.state.seq, target, func(r *effect.Reader) error {
+		if err := f.apply(r); err != nil {
+			return err
+		}
+		if f.memoryBytes() > s.options.CheckpointBytes {
+			return errRoundFull
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errRoundFull) {
+		return err
+	}
+	paths, err := s.writeTables(f)
+	if err != nil {
+		return err
+	}
+	if err := s.rows.ingest(paths); err != nil {
+		return fmt.Errorf("ingest: %w", err)
+	}
+	s.state = f.state
+	s.checkpointSeq.Store(s.state.seq)
+	s.checkpointTimeMs.Store(s.state.timeMs)
+	s.checkpointMs.Store(time.Since(startedAt).Milliseconds())
+	s.checkpoints.Add(1)
+	if s.state.seq == target {
+		s.nextCheckpointBytes.Store(written + s.options.CheckpointBytes)
+	}
+	if err := s.journal.removeUpTo(s.state.seq); err != nil {
+		s.journal.note(err) // the next checkpoint tries again
+	}
+	for _, notify := range s.observers() {
+		notify(s.state.seq)
+	}
+	return nil
+}
+
+// memoryBytes is about what the overlay uses.
+func (o *overlay) memoryBytes() int64 {
+	const rowBytes, slotBytes = 48, 4
+	return o.sizeBytes + int64(len(o.rows))*rowBytes + int64(len(o.slots))*slotBytes
+}
+
+// writeTables writes the rows of a round, in order, into tables.
+func (s *Store) writeTables(f *follower) (paths []string, err error) {
+	if err := s.emptyScratch(); err != nil {
+		return nil, err
+	}
+	e := emitter{follower: f, rows: s.rows, keepMs: s.options.CommandKeepMs}
+	e.tables = tableBuilder{fs: s.layout.fs, dir: s.layout.scratch, options: s.rows.tables, limit: tableBytes}
+	if err := e.emit(); err != nil {
+		return nil, errors.Join(err, e.tables.abort())
+	}
+	return e.tables.finish()
+}
+
+// emptyScratch removes what a crash or failure left of earlier rounds.
+func (s *Store) emptyScratch() error {
+	if err := s.layout.fs.MkdirAll(s.layout.scratch, 0o755); err != nil {
+		return err
+	}
+	names, err := s.layout.fs.List(s.layout.scratch)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		err := s.layout.fs.Remove(s.layout.fs.PathJoin(s.layout.scratch, name))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckpointSeq is the last batch that the archive has; see OnCheckpoint.
+func (s *Store) CheckpointSeq() uint64 { return s.checkpointSeq.Load() }
+
+// OnCheckpoint has notify called after each checkpoint, with the sequence that
+// History and Events now answer up to. Whoever keeps changes in memory until
+// then can drop them: a reader that looks there first and here afterwards
+// misses nothing. notify must not call Checkpoint, Recover, Backup or Close.
+func (s *Store) OnCheckpoint(notify func(seq uint64)) {
+	s.observerMu.Lock()
+	defer s.observerMu.Unlock()
+	s.observer = append(s.observer, notify)
+}
+
+func (s *Store) observers() []func(seq uint64) {
+	s.observerMu.Lock()
+	defer s.observerMu.Unlock()
+	return s.observer[:len(s.observer):len(s.observer)]
+}
+
+// progress is called by the journal now and then: it starts a checkpoint when
+// enough was written since the last one.
+func (s *Store) progress() {
+	if s.options.manualCheckpoints || s.journal.writer.writtenBytes.Load() < s.nextCheckpointBytes.Load() {
+		return
+	}
+	select {
+	case s.due <- struct{}{}:
+	default:
+	}
+}
+
+// checkpointLoop makes the checkpoints that are due until quit.
+func (s *Store) checkpointLoop() {
+	defer close(s.loopDone)
+	for {
+		select {
+		case <-s.quit:
+			return
+		case <-s.due:
+		}
+		if s.journal.writer.writtenBytes.Load() < s.nextCheckpointBytes.Load() {
+			continue // made meanwhile
+		}
+		_ = s.Checkpoint() // noted for Stats and the log, and tried again
+	}
+}
+
+// emitter writes the rows of a follower in order, with what else a checkpoint
+// writes: pruned history, range deletions, the state.
+type emitter struct {
+	*follower
+	rows   *rowStore
+	tables tableBuilder
+	keepMs int64
+
+	counts []countRow
+	dead   map[uint32]bool // keyspaces that were flushed
+}
+
+// countRow is an N row to be written.
+type countRow struct {
+	key, value []byte
+}
+
+func (e *emitter) emit() error {
+	if err := e.findSpans(); err != nil {
+		return err
+	}
+	order := e.sorted()
+	i := 0
+	for i < len(order) && e.key(order[i])[0] < prefixState {
+		var err error
+		switch row := e.key(order[i]); row[0] {
+		case prefixHistory:
+			i, err = e.history(order, i)
+		default:
+			err = e.plain(order[i])
+			i++
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := e.tables.set(stateRow(), e.state.encode()); err != nil {
+		return err
+	}
+	for _, c := range e.counts {
+		if err := e.tables.set(c.key, c.value); err != nil {
+			return err
+		}
+	}
+	for ; i < len(order); i++ {
+		if err := e.plain(order[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plain writes a row as it is, unless its keyspace is gone.
+func (e *emitter) plain(n uint32) error {
+	row := e.key(n)
+	if row[0] == prefixKey || row[0] == prefixElement {
+		if keyspace, _, _ := cutSpace(row); e.dead[keyspace] {
+			return nil
+		}
+	}
+	if e.overlay.rows[n].state == rowDeleted {
+		return e.tables.delete(row)
+	}
+	return e.tables.set(row, e.overlay.value(n))
+}
+
+// findSpans collects the range deletions, in order.
+func (e *emitter) findSpans() error {
+	e.dead = map[uint32]bool{}
+	var spans []span
+	if s, ok, err := e.expiredCommands(); err != nil {
+		return err
+	} else if ok {
+		spans = append(spans, s)
+	}
+	for _, keyspace := range e.deadSpaces {
+		e.dead[keyspace] = true
+		if keyspace < e.base.nextKeyspace {
+			for _, s := range keyspaceSpans(keyspace) {
+				spans = append(spans, s)
+			}
+		}
+	}
+	for _, c := range e.mergedCollections() {
+		spans = append(spans, collectionSpan(c.keyspace, c.first, c.last))
+	}
+	e.tables.spans = sortSpans(spans)
+	return nil
+}
+
+// expiredCommands is the range of command ids that need not be kept.
+func (e *emitter) expiredCommands() (s span, ok bool, err error) {
+	oldest := e.state.timeMs - e.keepMs
+	s.from = []byte{prefixCommand}
+	err = e.rows.scan(prefixSpan(prefixCommand), func(row, value []byte) (bool, error) {
+		v, err := decodeCommand(value)
+		if err != nil || v.timeMs >= oldest {
+			return false, err
+		}
+		s.to, ok = append(bytes.Clone(row), 0), true
+		return true, nil
+	})
+	return s, ok, err
+}
+
+// history writes the changes of one record, which begin at order[i], drops the
+// versions that are no longer kept, and returns where the next row is.
+func (e *emitter) history(order []uint32, i int) (next int, err error) {
+	space, name, _, _ := cutNamed(e.key(order[i]))
+	name = bytes.Clone(name)
+	base := appendNamedRow(nil, prefixHistory, space, name)
+	next = i
+	puts, keep := uint64(0), int64(-1)
+	for next < len(order) {
+		row := e.key(order[next])
+		if len(row) != len(base)+placeBytes || !bytes.HasPrefix(row, base) {
+			break
+		}
+		if value := e.overlay.value(order[next]); historyIsPut(value) {
+			change := effect.Effect{Key: name}
+			if _, err := decodeHistory(value, &change); err != nil {
+				return 0, err
+			}
+			puts++
+			keep = change.Count
+		}
+		next++
+	}
+	countKey := appendNamedRow(nil, prefixCount, space, name)
+	count, err := e.count(countKey)
+	if err != nil {
+		return 0, err
+	}
+	count.versions += puts
+	excess := uint64(0)
+	if keep >= 0 && count.versions > uint64(keep) {
+		excess = count.versions - uint64(keep)
+		count.versions = uint64(keep)
+	}
+	if excess > 0 {
+		if i, err = e.prune(order[:next], i, space, name, excess, &count); err != nil {
+			return 0, err
+		}
+	}
+	e.counts = append(e.counts, countRow{countKey, appendCount(nil, count)})
+	for ; i < next; i++ {
+		if err := e.plain(order[i]); err != nil {
+			return 0, err
+		}
+	}
+	return next, nil
+}
+
+// prune drops the oldest changes of a record until excess versions are gone,
+// and what precedes the first version that stays. It returns the first change
+// of this round that stays.
+func (e *emitter) prune(order []uint32, i int, space uint32, name []byte, excess uint64, count *countValue) (int, error) {
+	drop := func(row, value []byte) bool {
+		if historyIsPut(value) {
+			if excess == 0 {
+				return false
+			}
+			excess--
+		}
+		_, _, place, _ := cutNamed(row)
+		count.prunedSeq, _, _ = cutPlace(place)
+		return true
+	}
+	all := true
+	err := e.rows.scan(namedSpan(prefixHistory, space, name, 0, ^uint64(0)), func(row, value []byte) (bool, error) {
+		if all = drop(row, value); !all {
+			return false, nil
+		}
+		return true, e.tables.delete(row)
+	})
+	for err == nil && all && i < len(order) {
+		n := order[i]
+		if all = drop(e.key(n), e.overlay.value(n)); all {
+			i++
+		}
+	}
+	return i, err
+}
+
+func (e *emitter) count(row []byte) (countValue, error) {
+	value, ok, err := e.rows.read(row)
+	if err != nil || !ok {
+		return countValue{}, err
+	}
+	return decodeCount(value)
+}

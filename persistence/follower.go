@@ -1,0 +1,562 @@
+package persistence
+
+import (
+	"bytes"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"sync"
+
+	"reminis/engine/effect"
+)
+
+// This file owns what effects mean for rows: the follower applies batches of
+// the journal to an overlay over the rows of the last checkpoint. It reads rows
+// only where an effect needs what was there, and must not know files.
+
+// rowReader reads a row of the last checkpoint. It returns false when there is
+// none. The value is valid until the next call.
+type rowReader interface {
+	read(row []byte) (value []byte, ok bool, err error)
+	// fields visits the fields of a collection in order.
+	fields(keyspace uint32, collection uint64, visit func(field, value []byte) error) error
+}
+
+// follower turns batches into rows.
+type follower struct {
+	rows  rowReader
+	known *collectionSet
+	*overlay
+
+	state stateValue // after the last applied batch
+	base  stateValue // of the rows that are read
+
+	deadSpaces      []uint32     // keyspaces of the base that were flushed
+	deadCollections []collection // collections of the base that were deleted
+
+	row   []byte // scratch for a row's key
+	value []byte // scratch for a row's value
+}
+
+// collection is where the elements of a key lie.
+type collection struct {
+	keyspace uint32
+	number   uint64
+}
+
+func newFollower(rows rowReader, known *collectionSet, base stateValue) *follower {
+	return &follower{rows: rows, known: known, overlay: newOverlay(), state: base.clone(), base: base}
+}
+
+// apply adds a batch, which must be the next one.
+func (f *follower) apply(r *effect.Reader) error {
+	if r.Seq != f.state.seq+1 {
+		return fmt.Errorf("batch %d follows batch %d", r.Seq, f.state.seq)
+	}
+	var e effect.Effect
+	for index := uint32(0); ; index++ {
+		ok, err := r.Next(&e)
+		if err != nil {
+			return fmt.Errorf("batch %d: %w", r.Seq, err)
+		}
+		if !ok {
+			break
+		}
+		if e.DB >= databaseMax {
+			return fmt.Errorf("batch %d: database %d", r.Seq, e.DB)
+		}
+		if err := f.effect(&e, r.Seq, index, r.TimeMs); err != nil {
+			return fmt.Errorf("batch %d: effect %d of kind %d: %w", r.Seq, index, e.Kind, err)
+		}
+	}
+	f.state.seq, f.state.timeMs = r.Seq, r.TimeMs
+	return nil
+}
+
+func (f *follower) effect(e *effect.Effect, seq uint64, index uint32, timeMs int64) error {
+	d := f.state.database(e.DB)
+	switch e.Kind {
+	case effect.KeyDelete:
+		return f.delete(d.keyspace, e.Key)
+	case effect.DeadlineSet:
+		return f.deadline(d.keyspace, e)
+	case effect.StringSet:
+		return f.setString(d.keyspace, e)
+	case effect.StringSplice:
+		return f.splice(d.keyspace, e)
+	case effect.HashSet:
+		return f.setField(d.keyspace, e.Key, e.Field, e.Value)
+	case effect.HashDelete:
+		return f.deleteField(d.keyspace, e.Key, e.Field)
+	case effect.KeyRename, effect.KeyCopy:
+		if e.Number < 0 || e.Number >= databaseMax {
+			return fmt.Errorf("database %d", e.Number)
+		}
+		target := f.state.database(uint32(e.Number)).keyspace
+		if target == d.keyspace && bytes.Equal(e.Key, e.Field) {
+			return fmt.Errorf("source and target are the same")
+		}
+		if e.Kind == effect.KeyRename {
+			return f.rename(d.keyspace, e.Key, target, e.Field)
+		}
+		return f.copy(d.keyspace, e.Key, target, e.Field)
+	case effect.DBFlush:
+		return f.flush(e.DB)
+	case effect.DBSwap:
+		if e.Number < 0 || e.Number >= databaseMax {
+			return fmt.Errorf("database %d", e.Number)
+		}
+		other := uint32(e.Number)
+		o := f.state.database(other)
+		f.state.setDatabase(e.DB, o)
+		f.state.setDatabase(other, d)
+		return nil
+	case effect.RecordPut, effect.RecordForget, effect.RecordDeadline:
+		return f.record(d, e, seq, index, timeMs)
+	case effect.EventAppend:
+		return f.event(d.space, e.Key, e.Event, seq, index, timeMs)
+	case effect.CommandDone:
+		f.row = appendCommandRow(f.row[:0], seq, index)
+		f.value = appendCommand(f.value[:0], &commandValue{space: f.ownerSpace(d, e.Key), timeMs: timeMs, version: e.Number, owner: e.Key, id: e.Field, payload: e.Value})
+		f.put(f.add(f.row, rowSet), f.value)
+		return nil
+	}
+	return fmt.Errorf("it is not known to rows")
+}
+
+// keyOf finds the K row of a key, in the overlay or below; it is then in the
+// overlay, as missing when there is no such key.
+func (f *follower) keyOf(keyspace uint32, key []byte) (n uint32, err error) {
+	f.row = appendKeyRow(f.row[:0], keyspace, key)
+	n = f.find(f.row)
+	if n != 0 {
+		return n, nil
+	}
+	if keyspace >= f.base.nextKeyspace {
+		return f.insert(f.row, rowMissing), nil
+	}
+	value, ok, err := f.rows.read(f.row)
+	if err != nil {
+		return 0, err
+	}
+	if !ok {
+		return f.insert(f.row, rowMissing), nil
+	}
+	n = f.insert(f.row, rowClean)
+	f.put(n, value)
+	f.overlay.rows[n].state = rowClean
+	return n, nil
+}
+
+// present says whether row n stands for a row that exists.
+func (f *follower) present(n uint32) bool {
+	state := f.overlay.rows[n].state
+	return state == rowClean || state == rowSet
+}
+
+// decoded is the K row n.
+func (f *follower) decoded(n uint32) (keyValue, error) {
+	return decodeKey(f.overlay.value(n), int(f.overlay.rows[n].keyLen)-5)
+}
+
+// replace finds the K row of a key that is about to be overwritten or deleted,
+// whatever it was: of what it was only a collection matters, whose elements go.
+// So the row below is read only when it may be a collection's.
+func (f *follower) replace(keyspace uint32, key []byte) (n uint32, err error) {
+	f.row = appendKeyRow(f.row[:0], keyspace, key)
+	n = f.find(f.row)
+	if n == 0 {
+		if !f.known.maybe(f.row) {
+			return f.insert(f.row, rowMissing), nil
+		}
+		if n, err = f.keyOf(keyspace, key); err != nil {
+			return 0, err
+		}
+	}
+	if !f.present(n) {
+		return n, nil
+	}
+	v, err := f.decoded(n)
+	if err != nil || v.kind != keyHash {
+		return n, err
+	}
+	f.dropCollection(collection{keyspace, v.collection}, n)
+	return n, nil
+}
+
+// dropCollection forgets the elements of the collection whose key's row is n.
+func (f *follower) dropCollection(c collection, n uint32) {
+	for at := f.overlay.rows[n].first; at != 0; at = f.overlay.rows[at].next {
+		f.overlay.rows[at].state = rowDropped
+	}
+	f.overlay.rows[n].first = 0
+	if c.number < f.base.nextCollection {
+		f.deadCollections = append(f.deadCollections, c)
+	}
+}
+
+func (f *follower) delete(keyspace uint32, key []byte) error {
+	n, err := f.replace(keyspace, key)
+	if err == nil {
+		f.overlay.rows[n].state = rowDeleted
+	}
+	return err
+}
+
+func (f *follower) setString(keyspace uint32, e *effect.Effect) error {
+	n, err := f.replace(keyspace, e.Key)
+	if err != nil {
+		return err
+	}
+	var head [16]byte
+	prefix := appendStringHead(head[:0], e.DeadlineMs)
+	value := f.set(n, len(prefix)+len(e.Value))
+	copy(value[copy(value, prefix):], e.Value)
+	return nil
+}
+
+func (f *follower) splice(keyspace uint32, e *effect.Effect) error {
+	n, err := f.keyOf(keyspace, e.Key)
+	if err != nil {
+		return err
+	}
+	if !f.present(n) {
+		f.put(n, appendStringHead(f.value[:0], 0))
+	}
+	v, err := f.decoded(n)
+	if err != nil {
+		return err
+	}
+	if v.kind != keyString || e.Number < 0 {
+		return fmt.Errorf("it splices a key of kind %d at %d", v.kind, e.Number)
+	}
+	head := len(f.overlay.value(n)) - len(v.value)
+	value := f.extend(n, max(len(f.overlay.value(n)), head+int(e.Number)+len(e.Value)))
+	copy(value[head+int(e.Number):], e.Value)
+	return nil
+}
+
+// deadline changes the deadline of an existing key.
+func (f *follower) deadline(keyspace uint32, e *effect.Effect) error {
+	n, err := f.keyOf(keyspace, e.Key)
+	if err != nil || !f.present(n) {
+		return err
+	}
+	v, err := f.decoded(n)
+	if err != nil {
+		return err
+	}
+	if v.kind == keyHash {
+		return f.putCollection(collection{keyspace, v.collection}, n, collectionValue{deadlineMs: e.DeadlineMs, key: e.Key})
+	}
+	v.deadlineMs = e.DeadlineMs
+	f.value = appendKeyValue(f.value[:0], &v)
+	f.put(n, f.value)
+	return nil
+}
+
+// appendKeyValue encodes a string or record again.
+func appendKeyValue(dst []byte, v *keyValue) []byte {
+	if v.kind == keyRecord {
+		return appendRecordKey(dst, v)
+	}
+	return append(appendStringHead(dst, v.deadlineMs), v.value...)
+}
+
+// putCollection writes the head of the collection whose key's row is n.
+func (f *follower) putCollection(c collection, n uint32, v collectionValue) error {
+	f.row = appendElementRow(f.row[:0], c.keyspace, c.number, elementHead)
+	f.value = appendCollection(f.value[:0], &v)
+	f.put(f.element(n), f.value)
+	return nil
+}
+
+// element finds or makes the row f.row among the elements of the collection
+// whose key's row is n.
+func (f *follower) element(n uint32) uint32 {
+	at := f.find(f.row)
+	if at == 0 {
+		at = f.insert(f.row, rowMissing)
+		f.overlay.rows[at].next = f.overlay.rows[n].first
+		f.overlay.rows[n].first = at
+	}
+	return at
+}
+
+// newCollection makes the K row n that of an empty collection.
+func (f *follower) newCollection(keyspace uint32, n uint32, key []byte, deadlineMs int64) (collection, error) {
+	c := collection{keyspace, f.state.nextCollection}
+	f.state.nextCollection++
+	f.known.add(f.key(n))
+	f.overlay.rows[n].first = 0
+	f.value = appendHashKey(f.value[:0], c.number)
+	f.put(n, f.value)
+	return c, f.putCollection(c, n, collectionValue{deadlineMs: deadlineMs, key: key})
+}
+
+// hashOf finds the collection of a hash and the row n of its key; ok is false
+// when the key is no hash.
+func (f *follower) hashOf(keyspace uint32, key []byte) (c collection, n uint32, ok bool, err error) {
+	f.row = appendKeyRow(f.row[:0], keyspace, key)
+	n = f.find(f.row)
+	if n == 0 {
+		if !f.known.maybe(f.row) {
+			return collection{}, 0, false, nil
+		}
+		if n, err = f.keyOf(keyspace, key); err != nil {
+			return collection{}, 0, false, err
+		}
+	}
+	if !f.present(n) {
+		return collection{}, 0, false, nil
+	}
+	v, err := f.decoded(n)
+	return collection{keyspace, v.collection}, n, v.kind == keyHash, err
+}
+
+func (f *follower) setField(keyspace uint32, key, field, value []byte) error {
+	c, n, ok, err := f.hashOf(keyspace, key)
+	if err == nil && !ok {
+		if n, err = f.replace(keyspace, key); err == nil {
+			c, err = f.newCollection(keyspace, n, key, 0)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	f.row = appendFieldRow(f.row[:0], c.keyspace, c.number, field)
+	f.put(f.element(n), value)
+	return nil
+}
+
+func (f *follower) deleteField(keyspace uint32, key, field []byte) error {
+	c, n, ok, err := f.hashOf(keyspace, key)
+	if err != nil || !ok {
+		return err
+	}
+	f.row = appendFieldRow(f.row[:0], c.keyspace, c.number, field)
+	f.overlay.rows[f.element(n)].state = rowDeleted
+	return nil
+}
+
+// headOf reads the head of the collection c.
+func (f *follower) headOf(c collection) (collectionValue, error) {
+	f.row = appendElementRow(f.row[:0], c.keyspace, c.number, elementHead)
+	if at := f.find(f.row); at != 0 && f.present(at) {
+		return decodeCollection(f.overlay.value(at))
+	}
+	row, ok, err := f.rows.read(f.row)
+	if err != nil {
+		return collectionValue{}, err
+	}
+	if !ok {
+		return collectionValue{}, fmt.Errorf("collection %d has no head", c.number)
+	}
+	return decodeCollection(row)
+}
+
+func (f *follower) rename(source uint32, key []byte, target uint32, newKey []byte) error {
+	n, err := f.keyOf(source, key)
+	if err != nil || !f.present(n) {
+		return err
+	}
+	v, err := f.decoded(n)
+	if err != nil {
+		return err
+	}
+	if v.kind == keyHash && source != target {
+		// Elements lie in their keyspace.
+		if err := f.copy(source, key, target, newKey); err != nil {
+			return err
+		}
+		return f.delete(source, key)
+	}
+	moved := slices.Clone(f.overlay.value(n))
+	first := f.overlay.rows[n].first
+	to, err := f.replace(target, newKey)
+	if err != nil {
+		return err
+	}
+	f.overlay.rows[n].first = 0
+	f.overlay.rows[n].state = rowDeleted
+	f.put(to, moved)
+	if v.kind != keyHash {
+		return nil
+	}
+	f.overlay.rows[to].first = first
+	f.known.add(f.key(to))
+	c := collection{source, v.collection}
+	head, err := f.headOf(c)
+	if err != nil {
+		return err
+	}
+	return f.putCollection(c, to, collectionValue{deadlineMs: head.deadlineMs, key: newKey})
+}
+
+func (f *follower) copy(source uint32, key []byte, target uint32, newKey []byte) error {
+	n, err := f.keyOf(source, key)
+	if err != nil || !f.present(n) {
+		return err
+	}
+	v, err := f.decoded(n)
+	if err != nil {
+		return err
+	}
+	if v.kind != keyHash {
+		copied := slices.Clone(f.overlay.value(n))
+		to, err := f.replace(target, newKey)
+		if err == nil {
+			f.put(to, copied)
+		}
+		return err
+	}
+	from := collection{source, v.collection}
+	head, err := f.headOf(from)
+	if err != nil {
+		return err
+	}
+	to, err := f.replace(target, newKey)
+	if err != nil {
+		return err
+	}
+	c, err := f.newCollection(target, to, newKey, head.deadlineMs)
+	if err != nil {
+		return err
+	}
+	return f.copyFields(from, n, c, to)
+}
+
+// copyFields copies the fields of a collection whose key's row is n to a new
+// one whose key's row is to.
+func (f *follower) copyFields(from collection, n uint32, c collection, to uint32) error {
+	write := func(field, value []byte) {
+		f.row = appendFieldRow(f.row[:0], c.keyspace, c.number, field)
+		f.put(f.element(to), value)
+	}
+	for at := f.overlay.rows[n].first; at != 0; at = f.overlay.rows[at].next {
+		_, _, part, field, _ := cutElement(f.key(at))
+		if part == elementField && f.overlay.rows[at].state == rowSet {
+			write(field, f.overlay.value(at))
+		}
+	}
+	if from.number >= f.base.nextCollection {
+		return nil
+	}
+	return f.rows.fields(from.keyspace, from.number, func(field, value []byte) error {
+		f.row = appendFieldRow(f.row[:0], from.keyspace, from.number, field)
+		if f.find(f.row) == 0 {
+			write(field, value)
+		}
+		return nil
+	})
+}
+
+// flush gives the database a new, empty keyspace.
+func (f *follower) flush(db uint32) error {
+	d := f.state.database(db)
+	f.deadSpaces = append(f.deadSpaces, d.keyspace)
+	if f.state.nextKeyspace == ^uint32(0) {
+		return fmt.Errorf("no keyspace is left")
+	}
+	d.keyspace = f.state.nextKeyspace
+	f.state.nextKeyspace++
+	f.state.setDatabase(db, d)
+	return nil
+}
+
+func (f *follower) ownerSpace(d database, owner []byte) uint32 {
+	if len(owner) == 0 {
+		return serverSpace
+	}
+	return d.space
+}
+
+// record writes what a change of a memory record leaves: its current row, its
+// history, its event.
+func (f *follower) record(d database, e *effect.Effect, seq uint64, index uint32, timeMs int64) error {
+	switch e.Kind {
+	case effect.RecordPut:
+		n, err := f.replace(d.keyspace, e.Key)
+		if err != nil {
+			return err
+		}
+		v := keyValue{kind: keyRecord, deadlineMs: e.DeadlineMs, ownerLen: e.OwnerLen, version: e.Number, keep: e.Count, seq: seq, timeMs: timeMs, value: e.Value}
+		f.value = appendRecordKey(f.value[:0], &v)
+		f.put(n, f.value)
+	case effect.RecordForget:
+		if err := f.delete(d.keyspace, e.Key); err != nil {
+			return err
+		}
+	case effect.RecordDeadline:
+		if err := f.deadline(d.keyspace, e); err != nil {
+			return err
+		}
+	}
+	f.row = appendPlace(appendNamedRow(f.row[:0], prefixHistory, d.space, e.Key), seq, index)
+	f.value = appendHistory(f.value[:0], timeMs, e)
+	f.put(f.add(f.row, rowSet), f.value)
+	if len(e.Event) == 0 {
+		return nil
+	}
+	return f.event(d.space, e.Owner(), e.Event, seq, index, timeMs)
+}
+
+func (f *follower) event(space uint32, owner, event []byte, seq uint64, index uint32, timeMs int64) error {
+	if len(owner) == 0 {
+		space = serverSpace
+	}
+	f.row = appendPlace(appendNamedRow(f.row[:0], prefixEvent, space, owner), seq, index)
+	f.value = appendEvent(f.value[:0], timeMs, event)
+	f.put(f.add(f.row, rowSet), f.value)
+	f.row = appendHeadRow(f.row[:0], space, owner)
+	n := f.find(f.row)
+	if n == 0 {
+		n = f.insert(f.row, rowMissing)
+	}
+	f.value = appendHead(f.value[:0], &headValue{seq: seq, index: index, timeMs: timeMs, event: event})
+	f.put(n, f.value)
+	return nil
+}
+
+// collectionSet remembers which keys may be collections, so that overwriting
+// and deleting strings needs no reading. It may say maybe too often.
+type collectionSet struct {
+	mu     sync.Mutex
+	seed   maphash.Seed
+	hashes map[uint64]struct{} // without pointers: the collector skips it
+	// complete says that every collection in the rows was added.
+	complete bool
+}
+
+func newCollectionSet() *collectionSet {
+	return &collectionSet{seed: maphash.MakeSeed(), hashes: map[uint64]struct{}{}}
+}
+
+func (s *collectionSet) hash(row []byte) uint64 { return maphash.Bytes(s.seed, row) }
+
+func (s *collectionSet) maybe(row []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.complete {
+		return true
+	}
+	_, ok := s.hashes[s.hash(row)]
+	return ok
+}
+
+func (s *collectionSet) add(row []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.hashes[s.hash(row)] = struct{}{}
+}
+
+// addAll adds what hash gave for every collection, after which the set knows
+// them all.
+func (s *collectionSet) addAll(hashes []uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, h := range hashes {
+		s.hashes[h] = struct{}{}
+	}
+	s.complete = true
+}

@@ -1,0 +1,170 @@
+package persistence
+
+import (
+	"encoding/binary"
+)
+
+// This file owns the keys of rows: it is the only one with their prefixes. It
+// must not know what the values are.
+//
+// A key that may hold any byte stands last, so that rows sort by it, or behind
+// its length. Numbers are big-endian, so that they sort.
+//
+//	A space len owner seq index   an event of an owner
+//	C seq index                   a command id that was done
+//	E keyspace collection 0       the key and deadline of a collection
+//	E keyspace collection 1 field a field of a hash
+//	H space len key seq index     a change of a record
+//	K keyspace key                what a key is: string, hash or record
+//	M                             the state: which batch the rows stand at
+//	N space len key               how many versions a record's history has
+//	O space owner                 the last event of an owner
+
+const (
+	prefixEvent   = 'A'
+	prefixCommand = 'C'
+	prefixElement = 'E'
+	prefixHistory = 'H'
+	prefixKey     = 'K'
+	prefixState   = 'M'
+	prefixCount   = 'N'
+	prefixHead    = 'O'
+)
+
+const (
+	elementHead  = 0 // of a collection: it sorts before its fields
+	elementField = 1
+)
+
+// serverSpace holds the server's own chain of events; its owner is empty.
+const serverSpace = ^uint32(0)
+
+func stateRow() []byte { return []byte{prefixState} }
+
+func appendKeyRow(dst []byte, keyspace uint32, key []byte) []byte {
+	dst = binary.BigEndian.AppendUint32(append(dst, prefixKey), keyspace)
+	return append(dst, key...)
+}
+
+func appendElementRow(dst []byte, keyspace uint32, collection uint64, part byte) []byte {
+	dst = binary.BigEndian.AppendUint32(append(dst, prefixElement), keyspace)
+	dst = binary.BigEndian.AppendUint64(dst, collection)
+	return append(dst, part)
+}
+
+func appendFieldRow(dst []byte, keyspace uint32, collection uint64, field []byte) []byte {
+	return append(appendElementRow(dst, keyspace, collection, elementField), field...)
+}
+
+// appendNamedRow is the part that A, H and N rows have in common.
+func appendNamedRow(dst []byte, prefix byte, space uint32, name []byte) []byte {
+	dst = binary.BigEndian.AppendUint32(append(dst, prefix), space)
+	dst = binary.AppendUvarint(dst, uint64(len(name)))
+	return append(dst, name...)
+}
+
+// appendPlace adds the place of an effect: its batch and its number in it.
+func appendPlace(dst []byte, seq uint64, index uint32) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(dst, seq), index)
+}
+
+const placeBytes = 12
+
+func appendHeadRow(dst []byte, space uint32, owner []byte) []byte {
+	dst = binary.BigEndian.AppendUint32(append(dst, prefixHead), space)
+	return append(dst, owner...)
+}
+
+func appendCommandRow(dst []byte, seq uint64, index uint32) []byte {
+	return appendPlace(append(dst, prefixCommand), seq, index)
+}
+
+// cutSpace splits a row's key into the keyspace or space after its prefix and
+// the rest.
+func cutSpace(row []byte) (space uint32, rest []byte, ok bool) {
+	if len(row) < 5 {
+		return 0, nil, false
+	}
+	return binary.BigEndian.Uint32(row[1:]), row[5:], true
+}
+
+// cutElement splits an E row's key.
+func cutElement(row []byte) (keyspace uint32, collection uint64, part byte, field []byte, ok bool) {
+	keyspace, rest, ok := cutSpace(row)
+	if !ok || len(rest) < 9 || rest[8] > elementField || rest[8] == elementHead && len(rest) > 9 {
+		return 0, 0, 0, nil, false
+	}
+	return keyspace, binary.BigEndian.Uint64(rest), rest[8], rest[9:], true
+}
+
+// cutNamed splits the key of an A, H or N row; rest is the place, or nothing.
+func cutNamed(row []byte) (space uint32, name, rest []byte, ok bool) {
+	space, rest, ok = cutSpace(row)
+	if !ok {
+		return 0, nil, nil, false
+	}
+	size, n := binary.Uvarint(rest)
+	if n <= 0 || size > uint64(len(rest)-n) {
+		return 0, nil, nil, false
+	}
+	rest = rest[n:]
+	return space, rest[:size], rest[size:], true
+}
+
+// cutPlace reads a place.
+func cutPlace(place []byte) (seq uint64, index uint32, ok bool) {
+	if len(place) != placeBytes {
+		return 0, 0, false
+	}
+	return binary.BigEndian.Uint64(place), binary.BigEndian.Uint32(place[8:]), true
+}
+
+// A span is a range of rows, from included, to excluded.
+type span struct {
+	from, to []byte
+}
+
+// keyspaceSpans are all rows of a keyspace, in order.
+func keyspaceSpans(keyspace uint32) [2]span {
+	bounds := func(prefix byte) span {
+		from := binary.BigEndian.AppendUint32([]byte{prefix}, keyspace)
+		return span{from, successor(from)}
+	}
+	return [2]span{bounds(prefixElement), bounds(prefixKey)}
+}
+
+// collectionSpan is all rows of the collections first ≤ number ≤ last.
+func collectionSpan(keyspace uint32, first, last uint64) span {
+	from := appendElementRow(nil, keyspace, first, elementHead)
+	to := appendElementRow(nil, keyspace, last, elementHead)
+	return span{from[:len(from)-1], successor(to[:len(to)-1])}
+}
+
+// fieldSpan is the fields of a collection, without its head.
+func fieldSpan(keyspace uint32, collection uint64) span {
+	from := appendElementRow(nil, keyspace, collection, elementField)
+	return span{from, successor(from)}
+}
+
+// prefixSpan is all rows with a prefix.
+func prefixSpan(prefix byte) span { return span{[]byte{prefix}, []byte{prefix + 1}} }
+
+// namedSpan is the places fromSeq ≤ seq ≤ toSeq of an A or H row.
+func namedSpan(prefix byte, space uint32, name []byte, fromSeq, toSeq uint64) span {
+	base := appendNamedRow(nil, prefix, space, name)
+	from := appendPlace(base[:len(base):len(base)], fromSeq, 0)
+	to := appendPlace(base[:len(base):len(base)], toSeq, ^uint32(0))
+	return span{from, append(to, 0)}
+}
+
+// successor is the first key that does not begin with prefix. The prefix is
+// not all 0xff: it begins with a letter.
+func successor(prefix []byte) []byte {
+	next := append([]byte(nil), prefix...)
+	for i := len(next) - 1; ; i-- {
+		next[i]++
+		if next[i] != 0 {
+			return next[:i+1]
+		}
+	}
+}

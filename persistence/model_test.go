@@ -1,0 +1,202 @@
+package persistence
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"reminis/engine/effect"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// world is a store beside the toy that says what must be in it.
+type world struct {
+	t    testing.TB
+	seed uint64
+	fs   vfs.FS
+	opts Options
+	s    *Store
+	toyWorld
+}
+
+func newWorld(t testing.TB, seed uint64, fs vfs.FS, opts Options) *world {
+	w := &world{t: t, seed: seed, fs: fs, opts: opts, toyWorld: toyWorld{rng: rand.New(rand.NewPCG(seed, 1)), toy: newToy()}}
+	w.s = mustOpen(t, fs, "store", opts)
+	return w
+}
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatalf("seed %d: %v", w.seed, err)
+	}
+}
+
+func (w *world) append() {
+	var b effect.Batch
+	seq, timeMs := w.seq+1, w.timeMs+int64(w.rng.IntN(3))
+	w.batch(&b, seq, timeMs)
+	gotSeq, gotMs := w.s.Append(&b)
+	if gotSeq != seq || gotMs != timeMs {
+		w.t.Fatalf("seed %d: batch %d at %d was given %d at %d", w.seed, seq, timeMs, gotSeq, gotMs)
+	}
+}
+
+// verify recovers the store and compares it with the toy.
+func (w *world) verify(when string) {
+	w.t.Helper()
+	got := newToy()
+	w.must(w.s.Recover(got))
+	if got.keysText() != w.keysText() {
+		w.t.Fatalf("seed %d: %s: got keys\n%s\nwant\n%s", w.seed, when, got.keysText(), w.keysText())
+	}
+	if got.headsText() != w.headsText() {
+		w.t.Fatalf("seed %d: %s: got heads\n%s\nwant\n%s", w.seed, when, got.headsText(), w.headsText())
+	}
+}
+
+// verifyArchive compares history and events with the toy; everything must be in
+// a checkpoint.
+func (w *world) verifyArchive(when string) {
+	w.t.Helper()
+	for name, want := range w.history {
+		var space uint32
+		var key string
+		if n, _ := fmt.Sscanf(name, "%d %s", &space, &key); n != 2 || w.toyWorld.history[name] == nil {
+			continue
+		}
+		for _, reverse := range []bool{false, true} {
+			var got []string
+			w.must(w.s.History(space, []byte(key), 0, ^uint64(0), reverse, func(seq uint64, timeMs int64, e *effect.Effect) bool {
+				got = append(got, changeText(e, seq, timeMs))
+				return true
+			}))
+			if reverse {
+				slices.Reverse(got)
+			}
+			var texts []string
+			for _, c := range want {
+				texts = append(texts, c.text)
+			}
+			if !slices.Equal(got, texts) {
+				w.t.Fatalf("seed %d: %s: history of %s reverse %v:\ngot  %q\nwant %q", w.seed, when, name, reverse, got, texts)
+			}
+		}
+		pruned, err := w.s.Pruned(space, []byte(key))
+		w.must(err)
+		if (pruned > 0) != w.pruned(name) {
+			w.t.Fatalf("seed %d: %s: history of %s is pruned up to %d, want pruned %v", w.seed, when, name, pruned, w.pruned(name))
+		}
+	}
+	for name, want := range w.events {
+		var space uint32
+		var owner string
+		_, _ = fmt.Sscanf(name, "%d %s", &space, &owner)
+		from, to := w.someRange(want)
+		var got, texts []string
+		w.must(w.s.Events(space, []byte(owner), from, to, false, func(seq uint64, timeMs int64, event []byte) bool {
+			got = append(got, fmt.Sprintf("%d %d %s", seq, timeMs, event))
+			return true
+		}))
+		for _, e := range want {
+			if e.seq >= from && e.seq <= to {
+				texts = append(texts, e.text)
+			}
+		}
+		if !slices.Equal(got, texts) {
+			w.t.Fatalf("seed %d: %s: events of %s from %d to %d:\ngot  %q\nwant %q", w.seed, when, name, from, to, got, texts)
+		}
+	}
+}
+
+func (w *world) someRange(events []toyEvent) (from, to uint64) {
+	if w.rng.IntN(2) == 0 {
+		return 0, ^uint64(0)
+	}
+	a, b := events[w.rng.IntN(len(events))].seq, events[w.rng.IntN(len(events))].seq
+	return min(a, b), max(a, b)
+}
+
+func (w *world) reopen(clean bool) {
+	if clean {
+		mustClose(w.t, w.s)
+	} else {
+		w.must(w.s.Flush())
+		w.fs = crash(w.t, w.fs, w.s)
+	}
+	w.s = mustOpen(w.t, w.fs, "store", w.opts)
+}
+
+func TestStoreAgainstModel(t *testing.T) {
+	for round := range 12 {
+		seed := rand.Uint64()
+		opts := testOptions(t)
+		if round%2 == 1 {
+			opts.CheckpointBytes = 20 << 10 // several rounds in a checkpoint
+		}
+		w := newWorld(t, seed, vfs.NewMem(), opts)
+		for range 12 {
+			for range w.rng.IntN(60) {
+				w.append()
+				switch w.rng.IntN(20) {
+				case 0:
+					w.must(w.s.Flush())
+				case 1:
+					w.must(w.s.Sync())
+				}
+			}
+			switch w.rng.IntN(6) {
+			case 0, 1, 2:
+				w.must(w.s.Checkpoint())
+				w.verifyArchive("after a checkpoint")
+			case 3:
+				w.reopen(true)
+				w.verifyArchive("after closing")
+			case 4:
+				w.reopen(false)
+			}
+			w.verify("after a step")
+		}
+		w.must(w.s.Checkpoint())
+		w.verifyArchive("at the end")
+		w.verify("at the end")
+		mustClose(t, w.s)
+	}
+}
+
+func TestCheckpointKeepsNothingDead(t *testing.T) {
+	opts := testOptions(t)
+	w := newWorld(t, 7, vfs.NewMem(), opts)
+	for range 6 {
+		for range 80 {
+			w.append()
+		}
+		w.must(w.s.Checkpoint())
+	}
+	var b effect.Batch
+	for db := range uint32(3) {
+		b.Add(&effect.Effect{Kind: effect.DBFlush, DB: db})
+		w.apply(&effect.Effect{Kind: effect.DBFlush, DB: db}, w.seq+1, w.timeMs, false)
+	}
+	b.TimeMs = w.timeMs
+	w.seq, _ = w.s.Append(&b)
+	w.must(w.s.Checkpoint())
+	left := map[byte]int{}
+	w.must(w.s.rows.scan(span{[]byte{0}, []byte{0xff}}, func(row, _ []byte) (bool, error) {
+		left[row[0]]++
+		return true, nil
+	}))
+	if left[prefixKey]+left[prefixElement] != 0 {
+		t.Fatalf("rows left after flushing every database: %v", left)
+	}
+	for _, prefix := range []byte{prefixEvent, prefixHistory, prefixHead, prefixCommand} {
+		if left[prefix] == 0 {
+			t.Fatalf("rows of kind %c went with a flush: %v", prefix, slices.Collect(maps.Keys(left)))
+		}
+	}
+	w.verify("after flushing")
+	mustClose(t, w.s)
+}

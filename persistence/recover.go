@@ -1,0 +1,299 @@
+package persistence
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"reminis/engine/effect"
+)
+
+// This file owns the way back from rows and journal to effects. It must not
+// know who takes them.
+
+// Restorer receives what a store holds.
+type Restorer interface {
+	// Spaces says which owner space each database has, before any row; a
+	// database beyond its end has the space of its own number.
+	Spaces(spaceOf []uint32)
+	// Row takes one row as the effect that would make it. It is called from
+	// several goroutines; the rows of one key, and of one owner, come from one
+	// of them, in order: StringSet; HashSet for each field and then DeadlineSet;
+	// RecordPut without an event; EventAppend with an owner's last event;
+	// CommandDone. seq and timeMs are those of the batch that wrote the record,
+	// event or command, and of the checkpoint for other rows. What has expired
+	// comes too. e is valid during the call.
+	Row(e *effect.Effect, seq uint64, timeMs int64) error
+	// Batch takes one batch of the journal after the checkpoint. Batches come in
+	// order, after every row, from one goroutine.
+	Batch(r *effect.Reader) error
+}
+
+// Recover hands everything that the store holds to into: first the rows, on all
+// processors, then the batches since the last checkpoint. It may be called
+// again later, when no batch is appended meanwhile. The first error ends it.
+func (s *Store) Recover(into Restorer) error {
+	s.checkpointMu.Lock()
+	defer s.checkpointMu.Unlock()
+	if err := s.journal.writeAll(); err != nil {
+		return err
+	}
+	into.Spaces(s.spaceOf())
+	r := restoring{rows: s.rows, into: into, state: s.state, known: s.known}
+	if err := r.run(runtime.GOMAXPROCS(0)); err != nil {
+		return fmt.Errorf("recover rows: %w", err)
+	}
+	if err := s.journal.replay(s.state.seq, s.journal.written.Load(), into.Batch); err != nil {
+		return fmt.Errorf("recover the journal: %w", err)
+	}
+	return nil
+}
+
+// spaceOf lists the owner space of each database up to the last moved one.
+func (s *Store) spaceOf() []uint32 {
+	count := uint32(16)
+	for db := range s.state.moved {
+		count = max(count, db+1)
+	}
+	list := make([]uint32, count)
+	for db := range list {
+		list[db] = s.state.database(uint32(db)).space
+	}
+	return list
+}
+
+// restoring is one pass over all rows that make up the current state.
+type restoring struct {
+	rows  *rowStore
+	into  Restorer
+	state stateValue
+	known *collectionSet
+
+	ofKeyspace map[uint32]uint32 // moved keyspaces to their databases
+	ofSpace    map[uint32]uint32
+
+	mu          sync.Mutex
+	collections []uint64 // hashes of the keys of collections
+	stopped     atomic.Bool
+	err         error
+}
+
+// task is a range of rows of one kind.
+type task struct {
+	span
+	run func(t task) error
+}
+
+func (r *restoring) run(workers int) error {
+	r.ofKeyspace, r.ofSpace = map[uint32]uint32{}, map[uint32]uint32{}
+	for db, d := range r.state.moved {
+		r.ofKeyspace[d.keyspace], r.ofSpace[d.space] = db, db
+	}
+	tasks, err := r.tasks()
+	if err != nil {
+		return err
+	}
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(workers, len(tasks)) {
+		group.Go(func() {
+			for {
+				n := int(next.Add(1)) - 1
+				if n >= len(tasks) || r.stopped.Load() {
+					return
+				}
+				if err := tasks[n].run(tasks[n]); err != nil {
+					r.fail(err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	if r.err == nil {
+		r.known.addAll(r.collections)
+	}
+	return r.err
+}
+
+func (r *restoring) fail(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.err = err
+	}
+	r.stopped.Store(true)
+}
+
+// tasks cuts the rows where Pebble's tables begin, so that many tasks of about
+// the same size balance over the workers.
+func (r *restoring) tasks() ([]task, error) {
+	levels, err := r.rows.db.SSTables()
+	if err != nil {
+		return nil, err
+	}
+	var borders [][]byte
+	for _, level := range levels {
+		for _, table := range level {
+			borders = append(borders, table.Smallest.UserKey)
+		}
+	}
+	slices.SortFunc(borders, bytes.Compare)
+	borders = slices.CompactFunc(borders, bytes.Equal)
+	var tasks []task
+	cut := func(prefix byte, run func(task) error) {
+		s := prefixSpan(prefix)
+		for _, b := range borders {
+			if bytes.Compare(b, s.from) > 0 && bytes.Compare(b, s.to) < 0 {
+				tasks = append(tasks, task{span{s.from, b}, run})
+				s.from = b
+			}
+		}
+		tasks = append(tasks, task{s, run})
+	}
+	// Command ids come in their order, so that the newest of equal ids is last.
+	tasks = append(tasks, task{prefixSpan(prefixCommand), r.commands})
+	cut(prefixElement, r.elements)
+	cut(prefixKey, r.keys)
+	cut(prefixHead, r.heads)
+	return tasks, nil
+}
+
+// databaseOf finds the database that a keyspace or a space belongs to.
+func (r *restoring) databaseOf(moved map[uint32]uint32, number uint32) (uint32, error) {
+	if db, ok := moved[number]; ok {
+		return db, nil
+	}
+	if _, isMoved := r.state.moved[number]; isMoved || number >= databaseMax {
+		return 0, fmt.Errorf("keyspace or space %d belongs to no database: %w", number, errRow)
+	}
+	return number, nil
+}
+
+// badRow names the row that err is about.
+func badRow(row []byte, err error) error { return fmt.Errorf("row %q: %w", row, err) }
+
+func (r *restoring) keys(t task) error {
+	var collections []uint64
+	err := r.rows.scan(t.span, func(row, value []byte) (bool, error) {
+		keyspace, key, _ := cutSpace(row)
+		db, err := r.databaseOf(r.ofKeyspace, keyspace)
+		if err != nil {
+			return false, badRow(row, err)
+		}
+		v, err := decodeKey(value, len(key))
+		if err != nil {
+			return false, badRow(row, err)
+		}
+		e := effect.Effect{DB: db, Key: key, Value: v.value, DeadlineMs: v.deadlineMs}
+		switch v.kind {
+		case keyString:
+			e.Kind = effect.StringSet
+			err = r.into.Row(&e, r.state.seq, r.state.timeMs)
+		case keyHash: // its elements name it
+			collections = append(collections, r.known.hash(row))
+		case keyRecord:
+			e.Kind, e.OwnerLen, e.Number, e.Count = effect.RecordPut, v.ownerLen, v.version, v.keep
+			err = r.into.Row(&e, v.seq, v.timeMs)
+		}
+		return !r.stopped.Load(), err
+	})
+	r.mu.Lock()
+	r.collections = append(r.collections, collections...)
+	r.mu.Unlock()
+	return err
+}
+
+// elements restores the collections whose heads lie in the task's range: the
+// last one may reach beyond it.
+func (r *restoring) elements(t task) error {
+	var head collectionValue
+	e := effect.Effect{}
+	open := false
+	finish := func() error {
+		if !open || head.deadlineMs == 0 {
+			return nil
+		}
+		return r.into.Row(&effect.Effect{Kind: effect.DeadlineSet, DB: e.DB, Key: e.Key, DeadlineMs: head.deadlineMs}, r.state.seq, r.state.timeMs)
+	}
+	all := span{t.from, prefixSpan(prefixElement).to}
+	number := uint64(0)
+	err := r.rows.scan(all, func(row, value []byte) (bool, error) {
+		keyspace, collection, part, field, ok := cutElement(row)
+		if !ok {
+			return false, badRow(row, errRow)
+		}
+		if part == elementField {
+			if !open || collection != number {
+				if !open && bytes.Compare(row, t.to) < 0 && !bytes.Equal(t.from, prefixSpan(prefixElement).from) {
+					return true, nil // of the range before
+				}
+				return false, badRow(row, fmt.Errorf("no head precedes it: %w", errRow))
+			}
+			e.Field, e.Value = field, value
+			return !r.stopped.Load(), r.into.Row(&e, r.state.seq, r.state.timeMs)
+		}
+		if err := finish(); err != nil {
+			return false, err
+		}
+		open = false
+		if bytes.Compare(row, t.to) >= 0 {
+			return false, nil
+		}
+		var err error
+		if head, err = decodeCollection(value); err != nil {
+			return false, badRow(row, err)
+		}
+		db, err := r.databaseOf(r.ofKeyspace, keyspace)
+		if err != nil {
+			return false, badRow(row, err)
+		}
+		open, number = true, collection
+		e = effect.Effect{Kind: effect.HashSet, DB: db, Key: bytes.Clone(head.key)}
+		return true, nil
+	})
+	if err != nil {
+		return err
+	}
+	return finish()
+}
+
+func (r *restoring) heads(t task) error {
+	return r.rows.scan(t.span, func(row, value []byte) (bool, error) {
+		space, owner, _ := cutSpace(row)
+		db, err := uint32(0), error(nil)
+		if space != serverSpace {
+			db, err = r.databaseOf(r.ofSpace, space)
+		}
+		if err != nil {
+			return false, badRow(row, err)
+		}
+		v, err := decodeHead(value)
+		if err != nil {
+			return false, badRow(row, err)
+		}
+		e := effect.Effect{Kind: effect.EventAppend, DB: db, Key: owner, Event: v.event}
+		return !r.stopped.Load(), r.into.Row(&e, v.seq, v.timeMs)
+	})
+}
+
+func (r *restoring) commands(t task) error {
+	return r.rows.scan(t.span, func(row, value []byte) (bool, error) {
+		seq, _, ok := cutPlace(row[1:])
+		v, err := decodeCommand(value)
+		if err != nil || !ok {
+			return false, badRow(row, errRow)
+		}
+		db := uint32(0)
+		if v.space != serverSpace {
+			if db, err = r.databaseOf(r.ofSpace, v.space); err != nil {
+				return false, badRow(row, err)
+			}
+		}
+		e := effect.Effect{Kind: effect.CommandDone, DB: db, Key: v.owner, Field: v.id, Value: v.payload, Number: v.version}
+		return !r.stopped.Load(), r.into.Row(&e, seq, v.timeMs)
+	})
+}

@@ -1,0 +1,393 @@
+package persistence
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+
+	"reminis/engine/effect"
+)
+
+// This file owns the values of rows. It must not know their keys or Pebble.
+
+// errRow is returned for bytes that are not a row's value.
+var errRow = errors.New("the row does not decode")
+
+// keyKind says what a K row holds. The numbers are on disk.
+type keyKind byte
+
+const (
+	keyString keyKind = 1
+	keyHash   keyKind = 2
+	keyRecord keyKind = 3
+)
+
+// keyValue is the value of a K row. The fields after kind depend on it.
+type keyValue struct {
+	kind       keyKind
+	deadlineMs int64  // string, record
+	collection uint64 // hash
+	ownerLen   int    // record; and so on
+	version    int64
+	keep       int64 // versions of history kept
+	seq        uint64
+	timeMs     int64
+	value      []byte // string, record
+}
+
+func appendStringHead(dst []byte, deadlineMs int64) []byte {
+	return binary.AppendVarint(append(dst, byte(keyString)), deadlineMs)
+}
+
+func appendHashKey(dst []byte, collection uint64) []byte {
+	return binary.AppendUvarint(append(dst, byte(keyHash)), collection)
+}
+
+func appendRecordKey(dst []byte, v *keyValue) []byte {
+	dst = binary.AppendVarint(append(dst, byte(keyRecord)), v.deadlineMs)
+	dst = binary.AppendUvarint(dst, uint64(v.ownerLen))
+	dst = binary.AppendVarint(dst, v.version)
+	dst = binary.AppendVarint(dst, v.keep)
+	dst = binary.AppendUvarint(dst, v.seq)
+	dst = binary.AppendVarint(dst, v.timeMs)
+	return append(dst, v.value...)
+}
+
+// decodeKey reads the value of the K row of a key of keyLen bytes. The result
+// aliases row.
+func decodeKey(row []byte, keyLen int) (v keyValue, err error) {
+	d := rowDecoder{rest: row}
+	v.kind = keyKind(d.byte())
+	switch v.kind {
+	case keyString:
+		v.deadlineMs = d.varint()
+		v.value = d.rest
+	case keyHash:
+		v.collection = d.uvarint()
+		d.end()
+	case keyRecord:
+		v.deadlineMs = d.varint()
+		ownerLen := d.uvarint()
+		v.version = d.varint()
+		v.keep = d.varint()
+		v.seq = d.uvarint()
+		v.timeMs = d.varint()
+		v.value = d.rest
+		d.bad = d.bad || ownerLen > uint64(keyLen)
+		v.ownerLen = int(ownerLen)
+	default:
+		d.bad = true
+	}
+	if d.bad {
+		return keyValue{}, errRow
+	}
+	return v, nil
+}
+
+// collectionValue is the value of a collection's head.
+type collectionValue struct {
+	deadlineMs int64
+	key        []byte
+}
+
+func appendCollection(dst []byte, v *collectionValue) []byte {
+	return append(binary.AppendVarint(dst, v.deadlineMs), v.key...)
+}
+
+func decodeCollection(row []byte) (v collectionValue, err error) {
+	d := rowDecoder{rest: row}
+	v.deadlineMs = d.varint()
+	v.key = d.rest
+	if d.bad {
+		return collectionValue{}, errRow
+	}
+	return v, nil
+}
+
+// appendHistory encodes a change of a record: the effect without its event.
+func appendHistory(dst []byte, timeMs int64, e *effect.Effect) []byte {
+	dst = binary.AppendVarint(append(dst, byte(e.Kind)), timeMs)
+	switch e.Kind {
+	case effect.RecordPut:
+		dst = binary.AppendUvarint(dst, uint64(e.OwnerLen))
+		dst = binary.AppendVarint(dst, e.Number)
+		dst = binary.AppendVarint(dst, e.DeadlineMs)
+		dst = binary.AppendVarint(dst, e.Count)
+		dst = append(dst, e.Value...)
+	case effect.RecordForget:
+		dst = binary.AppendUvarint(dst, uint64(e.OwnerLen))
+		dst = binary.AppendVarint(dst, e.Number)
+	case effect.RecordDeadline:
+		dst = binary.AppendUvarint(dst, uint64(e.OwnerLen))
+		dst = binary.AppendVarint(dst, e.DeadlineMs)
+	}
+	return dst
+}
+
+// decodeHistory reads an H row's value into e, whose Key it leaves alone but
+// checks the owner's length against.
+func decodeHistory(row []byte, e *effect.Effect) (timeMs int64, err error) {
+	d := rowDecoder{rest: row}
+	e.Kind = effect.Kind(d.byte())
+	timeMs = d.varint()
+	ownerLen := d.uvarint()
+	switch e.Kind {
+	case effect.RecordPut:
+		e.Number, e.DeadlineMs, e.Count = d.varint(), d.varint(), d.varint()
+		e.Value = d.rest
+	case effect.RecordForget:
+		e.Number = d.varint()
+		d.end()
+	case effect.RecordDeadline:
+		e.DeadlineMs = d.varint()
+		d.end()
+	default:
+		d.bad = true
+	}
+	if d.bad || ownerLen > uint64(len(e.Key)) {
+		return 0, errRow
+	}
+	e.OwnerLen = int(ownerLen)
+	return timeMs, nil
+}
+
+// historyIsPut says whether an H row's value is a version.
+func historyIsPut(row []byte) bool { return len(row) > 0 && effect.Kind(row[0]) == effect.RecordPut }
+
+// appendEvent encodes the value of an A row.
+func appendEvent(dst []byte, timeMs int64, event []byte) []byte {
+	return append(binary.AppendVarint(dst, timeMs), event...)
+}
+
+func decodeEvent(row []byte) (timeMs int64, event []byte, err error) {
+	d := rowDecoder{rest: row}
+	timeMs = d.varint()
+	if d.bad {
+		return 0, nil, errRow
+	}
+	return timeMs, d.rest, nil
+}
+
+// headValue is the value of an O row.
+type headValue struct {
+	seq    uint64
+	index  uint32
+	timeMs int64
+	event  []byte
+}
+
+func appendHead(dst []byte, v *headValue) []byte {
+	dst = appendPlace(dst, v.seq, v.index)
+	return appendEvent(dst, v.timeMs, v.event)
+}
+
+func decodeHead(row []byte) (v headValue, err error) {
+	var ok bool
+	if len(row) < placeBytes {
+		return v, errRow
+	}
+	if v.seq, v.index, ok = cutPlace(row[:placeBytes]); !ok {
+		return v, errRow
+	}
+	v.timeMs, v.event, err = decodeEvent(row[placeBytes:])
+	return v, err
+}
+
+// commandValue is the value of a C row.
+type commandValue struct {
+	space   uint32
+	timeMs  int64
+	version int64
+	owner   []byte
+	id      []byte
+	payload []byte
+}
+
+func appendCommand(dst []byte, v *commandValue) []byte {
+	dst = binary.AppendVarint(dst, v.timeMs)
+	dst = binary.AppendUvarint(dst, uint64(v.space))
+	dst = binary.AppendVarint(dst, v.version)
+	dst = binary.AppendUvarint(dst, uint64(len(v.owner)))
+	dst = append(dst, v.owner...)
+	dst = binary.AppendUvarint(dst, uint64(len(v.id)))
+	dst = append(dst, v.id...)
+	return append(dst, v.payload...)
+}
+
+func decodeCommand(row []byte) (v commandValue, err error) {
+	d := rowDecoder{rest: row}
+	v.timeMs = d.varint()
+	space := d.uvarint()
+	v.version = d.varint()
+	v.owner = d.bytes()
+	v.id = d.bytes()
+	v.payload = d.rest
+	if d.bad || space > uint64(serverSpace) {
+		return commandValue{}, errRow
+	}
+	v.space = uint32(space)
+	return v, nil
+}
+
+// countValue is the value of an N row: what a record's history still has.
+type countValue struct {
+	versions uint64
+	// prunedSeq is the last change that is no longer kept; 0: all are.
+	prunedSeq uint64
+}
+
+func appendCount(dst []byte, v countValue) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(dst, v.versions), v.prunedSeq)
+}
+
+func decodeCount(row []byte) (v countValue, err error) {
+	d := rowDecoder{rest: row}
+	v.versions, v.prunedSeq = d.uvarint(), d.uvarint()
+	d.end()
+	if d.bad {
+		return countValue{}, errRow
+	}
+	return v, nil
+}
+
+// databaseMax bounds the numbers of databases; keyspaces that a flush made are
+// numbered from there on.
+const databaseMax = 1 << 24
+
+// database says which rows a database consists of.
+type database struct {
+	keyspace uint32 // of its keys and elements
+	space    uint32 // of its owners
+}
+
+// stateValue is the one row that says what the others are the state of.
+type stateValue struct {
+	seq            uint64 // of the last batch that is in the rows
+	timeMs         int64  // its time
+	nextCollection uint64
+	nextKeyspace   uint32
+	// moved are the databases whose keyspace or space is not their own number.
+	moved map[uint32]database
+}
+
+func firstState() stateValue {
+	return stateValue{nextCollection: 1, nextKeyspace: databaseMax, moved: map[uint32]database{}}
+}
+
+// database says where a database is.
+func (s *stateValue) database(db uint32) database {
+	if d, ok := s.moved[db]; ok {
+		return d
+	}
+	return database{keyspace: db, space: db}
+}
+
+func (s *stateValue) setDatabase(db uint32, d database) {
+	if d.keyspace == db && d.space == db {
+		delete(s.moved, db)
+		return
+	}
+	s.moved[db] = d
+}
+
+func (s *stateValue) movedNumbers() []uint32 {
+	numbers := make([]uint32, 0, len(s.moved))
+	for db := range s.moved {
+		numbers = append(numbers, db)
+	}
+	slices.Sort(numbers)
+	return numbers
+}
+
+func (s *stateValue) clone() stateValue {
+	next := *s
+	next.moved = map[uint32]database{}
+	for db, d := range s.moved {
+		next.moved[db] = d
+	}
+	return next
+}
+
+func (s *stateValue) encode() []byte {
+	buf := binary.AppendUvarint(nil, s.seq)
+	buf = binary.AppendVarint(buf, s.timeMs)
+	buf = binary.AppendUvarint(buf, s.nextCollection)
+	buf = binary.AppendUvarint(buf, uint64(s.nextKeyspace))
+	buf = binary.AppendUvarint(buf, uint64(len(s.moved)))
+	for _, db := range s.movedNumbers() {
+		d := s.moved[db]
+		buf = binary.AppendUvarint(buf, uint64(db))
+		buf = binary.AppendUvarint(buf, uint64(d.keyspace))
+		buf = binary.AppendUvarint(buf, uint64(d.space))
+	}
+	return buf
+}
+
+func decodeState(row []byte) (stateValue, error) {
+	d := rowDecoder{rest: row}
+	s := firstState()
+	s.seq = d.uvarint()
+	s.timeMs = d.varint()
+	s.nextCollection = d.uvarint()
+	s.nextKeyspace = uint32(d.uvarint())
+	for count := d.uvarint(); count > 0 && !d.bad; count-- {
+		db := uint32(d.uvarint())
+		s.moved[db] = database{keyspace: uint32(d.uvarint()), space: uint32(d.uvarint())}
+	}
+	d.end()
+	if d.bad || s.nextKeyspace < databaseMax || s.nextCollection == 0 {
+		return stateValue{}, errRow
+	}
+	return s, nil
+}
+
+// rowDecoder reads primitives and latches the first failure.
+type rowDecoder struct {
+	rest []byte
+	bad  bool
+}
+
+func (d *rowDecoder) byte() byte {
+	if d.bad || len(d.rest) == 0 {
+		d.bad = true
+		return 0
+	}
+	b := d.rest[0]
+	d.rest = d.rest[1:]
+	return b
+}
+
+func (d *rowDecoder) uvarint() uint64 {
+	if d.bad {
+		return 0
+	}
+	v, n := binary.Uvarint(d.rest)
+	if n <= 0 {
+		d.bad = true
+		return 0
+	}
+	d.rest = d.rest[n:]
+	return v
+}
+
+func (d *rowDecoder) varint() int64 {
+	u := d.uvarint()
+	v := int64(u >> 1)
+	if u&1 != 0 {
+		v = ^v
+	}
+	return v
+}
+
+func (d *rowDecoder) bytes() []byte {
+	n := d.uvarint()
+	if d.bad || n > uint64(len(d.rest)) {
+		d.bad = true
+		return nil
+	}
+	b := d.rest[:n:n]
+	d.rest = d.rest[n:]
+	return b
+}
+
+func (d *rowDecoder) end() { d.bad = d.bad || len(d.rest) != 0 }

@@ -1,0 +1,210 @@
+package persistence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// This file owns Pebble: its options, its life, its failure. It must not know
+// what the rows mean.
+
+const (
+	// rowFormat is Pebble's format on the disk; a later one is a later version
+	// of the store.
+	rowFormat = pebble.FormatTableFormatV6
+	// blockBytes is the unit of reading rows.
+	blockBytes = 16 << 10
+	// levelTables is the size of a table in Pebble's levels.
+	tableBytes = 16 << 20
+)
+
+// rowStore is the rows of the last checkpoint.
+type rowStore struct {
+	db     *pebble.DB
+	fs     vfs.FS
+	tables sstable.WriterOptions
+	// failed is set once Pebble could not write its manifest. It then holds
+	// its locks for ever, so nothing that needs them may be called.
+	failed atomic.Pointer[error]
+	buf    []byte // of read
+}
+
+// openRows opens the rows in dir, which it makes when it is missing.
+func openRows(fs vfs.FS, dir string, readOnly bool, options Options) (*rowStore, error) {
+	r := &rowStore{fs: fs}
+	cache := pebble.NewCache(options.CacheBytes)
+	defer cache.Unref()
+	o := &pebble.Options{
+		FS: fs, Cache: cache, FormatMajorVersion: rowFormat, ReadOnly: readOnly,
+		Logger: &pebbleLog{rows: r, logger: options.Logger},
+		// Rows come in whole tables, which are durable when they are there.
+		DisableWAL: true, MemTableSize: 256 << 10,
+		// A table per checkpoint stays as it is until four overlap: rewriting
+		// them at each would double what is written.
+		L0CompactionThreshold:       8,
+		LBaseMaxBytes:               256 << 20,
+		CompactionConcurrencyRange:  func() (int, int) { return 1, 1 },
+		DisableAutomaticCompactions: options.manualCompactions,
+	}
+	for i := range o.Levels {
+		o.Levels[i].BlockSize = blockBytes
+		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+		o.Levels[i].Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
+		o.TargetFileSizes[i] = tableBytes
+	}
+	o.EnsureDefaults()
+	r.tables = o.MakeWriterOptions(0, rowFormat.MaxTableFormat())
+	err := r.guarded(func() (err error) {
+		r.db, err = pebble.Open(dir, o)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open the rows in %s: %w", dir, err)
+	}
+	return r, nil
+}
+
+func (r *rowStore) close() error {
+	if r.failed.Load() != nil {
+		return r.failure() // Pebble's locks are held for ever
+	}
+	return r.guarded(r.db.Close)
+}
+
+// guarded runs f, which may change Pebble's manifest.
+func (r *rowStore) guarded(f func() error) error {
+	if r.failed.Load() != nil {
+		return r.failure()
+	}
+	done := make(chan error, 1)
+	go func() {
+		ended := false
+		defer func() {
+			if !ended {
+				done <- r.failure() // the goroutine was ended by pebbleLog.Fatalf
+			}
+		}()
+		err := f()
+		ended = true
+		done <- err
+	}()
+	return <-done
+}
+
+func (r *rowStore) failure() error {
+	if err := r.failed.Load(); err != nil {
+		return fmt.Errorf("%w: %w", ErrRowsFailed, *err)
+	}
+	return ErrRowsFailed
+}
+
+// pebbleLog takes Pebble's messages. Fatalf must not return: Pebble calls it
+// when it cannot tell what its manifest says any more. Instead of ending the
+// process it ends the goroutine, which leaves the manifest locked, so that
+// nothing is ever added to it; the journal goes on.
+type pebbleLog struct {
+	rows   *rowStore
+	logger Logger
+}
+
+func (l *pebbleLog) Infof(string, ...any) {}
+
+func (l *pebbleLog) Errorf(format string, args ...any) {
+	l.logger.Printf("rows: "+format, args...)
+}
+
+func (l *pebbleLog) Fatalf(format string, args ...any) {
+	err := fmt.Errorf(format, args...)
+	l.rows.failed.CompareAndSwap(nil, &err)
+	l.logger.Printf("rows: %v", err)
+	runtime.Goexit()
+}
+
+// state reads which batch the rows stand at.
+func (r *rowStore) state() (stateValue, error) {
+	row, ok, err := r.read(stateRow())
+	if err != nil || !ok {
+		return firstState(), err
+	}
+	s, err := decodeState(row)
+	if err != nil {
+		return s, fmt.Errorf("state row: %w", err)
+	}
+	return s, nil
+}
+
+// read returns a row's value, valid until the next read.
+func (r *rowStore) read(row []byte) (value []byte, ok bool, err error) {
+	found, closer, err := r.db.Get(row)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, fmt.Errorf("read a row: %w", err)
+	}
+	r.buf = append(r.buf[:0], found...)
+	if err := closer.Close(); err != nil {
+		return nil, false, fmt.Errorf("read a row: %w", err)
+	}
+	return r.buf, true, nil
+}
+
+// fields visits the fields of a collection in order.
+func (r *rowStore) fields(keyspace uint32, collection uint64, visit func(field, value []byte) error) error {
+	return r.scan(fieldSpan(keyspace, collection), func(row, value []byte) (bool, error) {
+		_, _, _, field, ok := cutElement(row)
+		if !ok {
+			return false, errRow
+		}
+		return true, visit(field, value)
+	})
+}
+
+// scan visits the rows of a span in order until visit returns false. What is
+// passed is valid during the call.
+func (r *rowStore) scan(s span, visit func(row, value []byte) (bool, error)) error {
+	return scanRows(r.db, s, false, visit)
+}
+
+// scanRows is scan over a database or a snapshot of it, in either direction.
+func scanRows(from pebble.Reader, s span, reverse bool, visit func(row, value []byte) (bool, error)) (err error) {
+	it, err := from.NewIter(&pebble.IterOptions{LowerBound: s.from, UpperBound: s.to})
+	if err != nil {
+		return fmt.Errorf("scan rows: %w", err)
+	}
+	defer func() { err = errors.Join(err, it.Close()) }()
+	step, valid := it.Next, false
+	if reverse {
+		step = it.Prev
+		valid = it.Last()
+	} else {
+		valid = it.First()
+	}
+	for ; valid; valid = step() {
+		value, err := it.ValueAndErr()
+		if err != nil {
+			return fmt.Errorf("scan rows: %w", err)
+		}
+		more, err := visit(it.Key(), value)
+		if err != nil {
+			return err
+		}
+		if !more {
+			return nil
+		}
+	}
+	return nil
+}
+
+// ingest adds tables to the rows, all or none, durably.
+func (r *rowStore) ingest(paths []string) error {
+	return r.guarded(func() error { return r.db.Ingest(context.Background(), paths) })
+}

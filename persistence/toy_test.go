@@ -1,0 +1,382 @@
+package persistence
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+
+	"reminis/engine/effect"
+)
+
+// toy is the plainest state that effects can be applied to: what a store must
+// give back. It is a Restorer.
+type toy struct {
+	mu       sync.Mutex
+	keys     map[uint32]map[string]*toyKey
+	spaceOf  map[uint32]uint32
+	history  map[string][]toyChange // by space and key
+	events   map[string][]toyEvent  // by space and owner
+	commands map[string]string      // by space, owner and id
+	seq      uint64
+	timeMs   int64
+}
+
+type toyKey struct {
+	kind       keyKind
+	deadlineMs int64
+	text       string
+	fields     map[string]string
+	place      string // of a record: what else its row carries
+}
+
+type toyChange struct {
+	put  bool
+	text string
+}
+
+type toyEvent struct {
+	seq  uint64
+	text string
+}
+
+func newToy() *toy {
+	return &toy{keys: map[uint32]map[string]*toyKey{}, spaceOf: map[uint32]uint32{},
+		history: map[string][]toyChange{}, events: map[string][]toyEvent{}, commands: map[string]string{}}
+}
+
+func (s *toy) space(db uint32) uint32 {
+	if space, ok := s.spaceOf[db]; ok {
+		return space
+	}
+	return db
+}
+
+func (s *toy) db(db uint32) map[string]*toyKey {
+	if s.keys[db] == nil {
+		s.keys[db] = map[string]*toyKey{}
+	}
+	return s.keys[db]
+}
+
+func (s *toy) owned(db uint32, name []byte) string {
+	space := s.space(db)
+	if len(name) == 0 {
+		space = serverSpace
+	}
+	return fmt.Sprintf("%d %s", space, name)
+}
+
+// apply is the meaning of effects, written as plainly as possible.
+func (s *toy) apply(e *effect.Effect, seq uint64, timeMs int64, restoring bool) {
+	keys, key := s.db(e.DB), string(e.Key)
+	k := keys[key]
+	switch e.Kind {
+	case effect.KeyDelete:
+		delete(keys, key)
+	case effect.DeadlineSet:
+		if k != nil {
+			k.deadlineMs = e.DeadlineMs
+		}
+	case effect.StringSet:
+		keys[key] = &toyKey{kind: keyString, deadlineMs: e.DeadlineMs, text: string(e.Value)}
+	case effect.StringSplice:
+		if k == nil {
+			k = &toyKey{kind: keyString}
+			keys[key] = k
+		}
+		end := int(e.Number) + len(e.Value)
+		text := []byte(k.text)
+		for len(text) < end {
+			text = append(text, 0)
+		}
+		copy(text[e.Number:], e.Value)
+		k.text = string(text)
+	case effect.HashSet:
+		if k == nil || k.kind != keyHash {
+			k = &toyKey{kind: keyHash, fields: map[string]string{}}
+			keys[key] = k
+		}
+		k.fields[string(e.Field)] = string(e.Value)
+	case effect.HashDelete:
+		if k != nil && k.kind == keyHash {
+			delete(k.fields, string(e.Field))
+		}
+	case effect.KeyRename, effect.KeyCopy:
+		if k == nil {
+			return
+		}
+		copied := *k
+		copied.fields = maps.Clone(k.fields)
+		if e.Kind == effect.KeyRename {
+			delete(keys, key)
+		}
+		s.db(uint32(e.Number))[string(e.Field)] = &copied
+	case effect.DBFlush:
+		delete(s.keys, e.DB)
+	case effect.DBSwap:
+		other := uint32(e.Number)
+		s.keys[e.DB], s.keys[other] = s.db(other), s.db(e.DB)
+		s.spaceOf[e.DB], s.spaceOf[other] = s.space(other), s.space(e.DB)
+	case effect.RecordPut:
+		keys[key] = &toyKey{kind: keyRecord, deadlineMs: e.DeadlineMs, text: string(e.Value),
+			place: fmt.Sprintf("version %d keep %d owner %s seq %d time %d", e.Number, e.Count, e.Owner(), seq, timeMs)}
+		s.change(e, seq, timeMs, restoring)
+	case effect.RecordForget:
+		delete(keys, key)
+		s.change(e, seq, timeMs, restoring)
+	case effect.RecordDeadline:
+		if k != nil {
+			k.deadlineMs = e.DeadlineMs
+		}
+		s.change(e, seq, timeMs, restoring)
+	case effect.EventAppend:
+		s.event(e.DB, e.Key, e.Event, seq, timeMs)
+	case effect.CommandDone:
+		s.commands[s.owned(e.DB, e.Key)+string(e.Field)] = fmt.Sprintf("%s %d seq %d time %d", e.Value, e.Number, seq, timeMs)
+	}
+}
+
+func (s *toy) change(e *effect.Effect, seq uint64, timeMs int64, restoring bool) {
+	if restoring {
+		return
+	}
+	name := s.owned(e.DB, e.Key)
+	list := append(s.history[name], toyChange{e.Kind == effect.RecordPut, changeText(e, seq, timeMs)})
+	if e.Kind == effect.RecordPut {
+		puts := int64(0)
+		for _, c := range list {
+			if c.put {
+				puts++
+			}
+		}
+		for len(list) > 0 && (puts > e.Count || !list[0].put && puts >= e.Count && s.pruned(name)) {
+			if list[0].put {
+				puts--
+				s.history[name+" pruned"] = nil
+			}
+			list = list[1:]
+		}
+	}
+	s.history[name] = list
+	if len(e.Event) > 0 {
+		s.event(e.DB, e.Owner(), e.Event, seq, timeMs)
+	}
+}
+
+// pruned says whether a record's history has lost versions.
+func (s *toy) pruned(name string) bool {
+	_, ok := s.history[name+" pruned"]
+	return ok
+}
+
+func changeText(e *effect.Effect, seq uint64, timeMs int64) string {
+	return fmt.Sprintf("%d %d kind %d version %d deadline %d count %d owner %d %s", seq, timeMs, e.Kind, e.Number, e.DeadlineMs, e.Count, e.OwnerLen, e.Value)
+}
+
+func (s *toy) event(db uint32, owner, event []byte, seq uint64, timeMs int64) {
+	name := s.owned(db, owner)
+	s.events[name] = append(s.events[name], toyEvent{seq, fmt.Sprintf("%d %d %s", seq, timeMs, event)})
+}
+
+// The Restorer.
+
+func (s *toy) Spaces(spaceOf []uint32) {
+	for db, space := range spaceOf {
+		s.spaceOf[uint32(db)] = space
+	}
+}
+
+func (s *toy) Row(e *effect.Effect, seq uint64, timeMs int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.apply(e, seq, timeMs, true)
+	return nil
+}
+
+func (s *toy) Batch(r *effect.Reader) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seq != 0 && r.Seq != s.seq+1 {
+		return fmt.Errorf("batch %d after %d", r.Seq, s.seq)
+	}
+	s.seq, s.timeMs = r.Seq, r.TimeMs
+	for e := (effect.Effect{}); ; {
+		ok, err := r.Next(&e)
+		if err != nil || !ok {
+			return err
+		}
+		s.apply(&e, r.Seq, r.TimeMs, false)
+	}
+}
+
+// keysText shows every key; two states are equal when it is.
+func (s *toy) keysText() string {
+	var out strings.Builder
+	for _, db := range slices.Sorted(maps.Keys(s.keys)) {
+		for _, key := range slices.Sorted(maps.Keys(s.keys[db])) {
+			k := s.keys[db][key]
+			fmt.Fprintf(&out, "%d %q kind %d deadline %d %s %q", db, key, k.kind, k.deadlineMs, k.place, k.text)
+			for _, field := range slices.Sorted(maps.Keys(k.fields)) {
+				fmt.Fprintf(&out, " %q=%q", field, k.fields[field])
+			}
+			out.WriteByte('\n')
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.commands)) {
+		fmt.Fprintf(&out, "command %q %s\n", name, s.commands[name])
+	}
+	return out.String()
+}
+
+// headsText shows the last event of each owner.
+func (s *toy) headsText() string {
+	var out strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(s.events)) {
+		list := s.events[name]
+		fmt.Fprintf(&out, "%q %s\n", name, list[len(list)-1].text)
+	}
+	return out.String()
+}
+
+// toyWorld makes random batches that the engine could make, and applies them.
+type toyWorld struct {
+	rng *rand.Rand
+	*toy
+}
+
+func (w *toyWorld) pick(format string, n int) []byte { return fmt.Appendf(nil, format, w.rng.IntN(n)) }
+
+func (w *toyWorld) key() []byte {
+	switch w.rng.IntN(12) {
+	case 0:
+		return []byte{}
+	case 1:
+		return []byte("k\x00" + string(w.pick("%d", 3)))
+	case 2:
+		return append([]byte("key:0000000"), make([]byte, w.rng.IntN(10))...)
+	}
+	return w.pick("key:%012d", 25)
+}
+
+func (w *toyWorld) value() []byte {
+	size := w.rng.IntN(40)
+	if w.rng.IntN(30) == 0 {
+		size = w.rng.IntN(3000)
+	}
+	value := make([]byte, size)
+	for i := range value {
+		value[i] = byte('a' + w.rng.IntN(26))
+	}
+	return value
+}
+
+func (w *toyWorld) deadline() int64 {
+	if w.rng.IntN(3) == 0 {
+		return int64(1000 + w.rng.IntN(1000))
+	}
+	return 0
+}
+
+// batch fills b with one to six random effects and applies them to the toy, as
+// batch seq at timeMs.
+func (w *toyWorld) batch(b *effect.Batch, seq uint64, timeMs int64) {
+	b.Reset()
+	b.TimeMs = timeMs
+	b.Durable = w.rng.IntN(4) == 0
+	b.Actor = w.pick("user%d", 3)
+	emit := func(e effect.Effect) {
+		w.apply(&e, seq, timeMs, false)
+		b.Add(&e)
+	}
+	for range 1 + w.rng.IntN(6) {
+		w.effect(emit)
+	}
+	w.seq, w.timeMs = seq, timeMs
+}
+
+func (w *toyWorld) effect(emit func(effect.Effect)) {
+	db, key := uint32(w.rng.IntN(3)), w.key()
+	k := w.db(db)[string(key)]
+	switch n := w.rng.IntN(100); {
+	case n < 20:
+		emit(effect.Effect{Kind: effect.StringSet, DB: db, Key: key, Value: w.value(), DeadlineMs: w.deadline()})
+	case n < 45:
+		if k != nil && k.kind != keyHash {
+			emit(effect.Effect{Kind: effect.KeyDelete, DB: db, Key: key, Number: int64(effect.Overwritten)})
+		}
+		for range 1 + w.rng.IntN(4) {
+			emit(effect.Effect{Kind: effect.HashSet, DB: db, Key: key, Field: w.pick("field%d", 12), Value: w.value()})
+		}
+	case n < 50:
+		if k != nil && k.kind == keyHash {
+			fields := slices.Sorted(maps.Keys(k.fields))
+			emit(effect.Effect{Kind: effect.HashDelete, DB: db, Key: key, Field: []byte(fields[w.rng.IntN(len(fields))])})
+			if len(k.fields) == 0 {
+				emit(effect.Effect{Kind: effect.KeyDelete, DB: db, Key: key})
+			}
+		}
+	case n < 55:
+		if k == nil || k.kind == keyString {
+			emit(effect.Effect{Kind: effect.StringSplice, DB: db, Key: key, Number: int64(w.rng.IntN(60)), Value: w.value()})
+		}
+	case n < 61:
+		emit(effect.Effect{Kind: effect.KeyDelete, DB: db, Key: key, Number: int64(w.rng.IntN(3))})
+	case n < 66:
+		if k == nil || k.kind != keyRecord {
+			emit(effect.Effect{Kind: effect.DeadlineSet, DB: db, Key: key, DeadlineMs: w.deadline()})
+		}
+	case n < 75:
+		w.move(emit, db, key, k)
+	case n < 76:
+		emit(effect.Effect{Kind: effect.DBFlush, DB: db})
+	case n < 78:
+		emit(effect.Effect{Kind: effect.DBSwap, DB: db, Number: int64(w.rng.IntN(3))})
+	default:
+		w.record(emit, db)
+	}
+}
+
+func (w *toyWorld) move(emit func(effect.Effect), db uint32, key []byte, k *toyKey) {
+	target, to := uint32(w.rng.IntN(3)), w.key()
+	if k == nil || k.kind == keyRecord || target == db && string(to) == string(key) {
+		return
+	}
+	if w.db(target)[string(to)] != nil {
+		emit(effect.Effect{Kind: effect.KeyDelete, DB: target, Key: to, Number: int64(effect.Overwritten)})
+	}
+	kind := effect.KeyRename
+	if w.rng.IntN(2) == 0 {
+		kind = effect.KeyCopy
+	}
+	emit(effect.Effect{Kind: kind, DB: db, Key: key, Field: to, Number: int64(target)})
+}
+
+func (w *toyWorld) record(emit func(effect.Effect), db uint32) {
+	owner := w.pick("app:user%d", 4)
+	n := w.rng.IntN(5)
+	key := fmt.Appendf(nil, "%s:name%d", owner, n)
+	k := w.db(db)[string(key)]
+	event := w.value()
+	switch w.rng.IntN(8) {
+	case 0:
+		emit(effect.Effect{Kind: effect.EventAppend, DB: db, Key: owner, Event: append(event, '!')})
+	case 1:
+		emit(effect.Effect{Kind: effect.EventAppend, Event: append(event, '!')})
+	case 2:
+		emit(effect.Effect{Kind: effect.CommandDone, DB: db, Key: owner, Field: w.pick("id%d", 1000), Value: w.pick("payload%d", 9), Number: int64(w.rng.IntN(9))})
+	case 3:
+		if k != nil {
+			emit(effect.Effect{Kind: effect.RecordForget, DB: db, Key: key, OwnerLen: len(owner), Number: 1, Event: event})
+		}
+	case 4:
+		if k != nil {
+			emit(effect.Effect{Kind: effect.RecordDeadline, DB: db, Key: key, OwnerLen: len(owner), DeadlineMs: w.deadline(), Event: event})
+		}
+	default:
+		emit(effect.Effect{Kind: effect.RecordPut, DB: db, Key: key, OwnerLen: len(owner), Value: w.value(), Event: event,
+			Number: int64(w.rng.IntN(100)), DeadlineMs: w.deadline(), Count: int64(1 + n*2)})
+	}
+}
