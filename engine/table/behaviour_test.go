@@ -26,7 +26,7 @@ func TestScanReturnsWhatIsThereThroughout(t *testing.T) {
 			seed := rand.Uint64()
 			t.Logf("seed %d", seed)
 			random := rand.New(rand.NewPCG(seed, 1))
-			table := New(NewPool(Options{}))
+			table := newTable(t)
 			key := make([]byte, 16)
 			permanent := 200
 			for i := range permanent + phase.before {
@@ -93,7 +93,7 @@ func TestOverwritingGivesBytesBack(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
-	table := New(NewPool(Options{}))
+	table := newTable(t)
 	key := make([]byte, 16)
 	for range 400_000 {
 		table.Put(Hash(numbered(key, random.IntN(10_000))), key, 0, 0, random.IntN(300))
@@ -174,7 +174,10 @@ func TestBytesPerKey(t *testing.T) {
 		if heap := heapBytes() - heapBefore; regionBytes > 4<<20 && heap > n {
 			t.Errorf("%d tables: %d bytes of heap", tables, heap)
 		}
-		runtime.KeepAlive(all)
+		for _, table := range all {
+			table.Clear()
+		}
+		pool.Close()
 	}
 	if s := filled(1, Options{}).Stats(); s.LiveBytes != 56 {
 		t.Errorf("16 + 32 bytes take %d", s.LiveBytes)
@@ -191,7 +194,7 @@ func heapBytes() int64 {
 func TestNoMutationDoesMuchWork(t *testing.T) {
 	// One mutation adds or takes at most one bucket and walks a bounded part of
 	// a victim; the moves it leads to are bounded by that.
-	table := New(NewPool(Options{}))
+	table := newTable(t)
 	key := make([]byte, 16)
 	random := rand.New(rand.NewPCG(1, 1))
 	const bound = stepBytes + (stepPerDead+1)*512
@@ -356,7 +359,7 @@ func TestAllocations(t *testing.T) {
 }
 
 func TestPrefetchBesideMutation(t *testing.T) {
-	table := New(NewPool(Options{}))
+	table := newTable(t)
 	stop := make(chan struct{})
 	var prefetchers sync.WaitGroup
 	for i := range 2 {
@@ -408,7 +411,7 @@ func TestPrefetchBesideMutation(t *testing.T) {
 func TestPrefetchWithAllTags(t *testing.T) {
 	// What a prefetch hits cannot be seen; that it survives every tag, bucket
 	// and reference, jumbos and empty tables among them, can.
-	table := New(NewPool(Options{}))
+	table := newTable(t)
 	for _, keys := range []int{0, 1, 12, 13, 500, 5000} {
 		for i := range keys {
 			key := fmt.Appendf(nil, "key %d", i)
@@ -432,6 +435,7 @@ func TestMisuseIsRefused(t *testing.T) {
 		"an entry that was replaced": func() { table.Resize(Hash(key), stale, 1000) },
 		"a value beyond MaxBytes":    func() { table.Put(Hash(key), key, 0, 0, MaxBytes+1) },
 		"a negative length":          func() { table.Put(Hash(key), key, 0, 0, -1) },
+		"closing a pool in use":      func() { table.store.pool.Close() },
 	} {
 		func() {
 			defer func() {

@@ -64,6 +64,7 @@ func BenchmarkLoad(b *testing.B) {
 		b.ReportMetric(float64(p.UsedBytes)/float64(*benchKeys), "B/key")
 		b.ReportMetric(float64(s.BucketBytes)/float64(*benchKeys), "bucketB/key")
 		t.Clear()
+		t.store.pool.Close()
 	}
 }
 
@@ -108,6 +109,7 @@ func BenchmarkGet(b *testing.B) {
 			})
 		}
 		t.Clear()
+		t.store.pool.Close()
 	}
 }
 
@@ -176,6 +178,7 @@ func BenchmarkDelete(b *testing.B) {
 		b.ReportMetric(float64(residentBytes()-before)/float64(full)*100, "%RSS")
 		b.ReportMetric(float64(full)/float64(n), "RSS-B/key")
 		t.Clear()
+		t.store.pool.Close()
 	}
 }
 

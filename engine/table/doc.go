@@ -11,7 +11,7 @@
 // A bucket is one cache line: 12 one-byte tags, 12 references of 32 bits, the
 // number of an overflow bucket. A lookup compares all tags at once and reads
 // the records whose tags fit, so it costs two cache misses, a bucket and a
-// record, and a false tag in one of twenty.
+// record, and a second record for one key in thirty, by a false tag.
 //
 // The table grows by linear hashing: when there are more than splitLoad entries
 // a bucket, one bucket is split into two, whichever is next. There is never a
@@ -74,14 +74,21 @@
 //
 // # Rejected
 //
-// A Go map of pointers: 150 bytes a key and 16 processor-seconds for one
-// collection at ten million keys. A Go map of integers to offsets: 83 bytes and
-// twice the time, and its growth stalls. Open addressing with a second table
-// while growing: the two tables together are three times as large, and a scan
-// must follow an entry through both. Extendible hashing: splits whole segments
-// at a time, 100 µs where this takes one. A tag of 16 bits: fewer false tags,
-// but 10 slots a line. The full hash in the record: 8 bytes a key to save
-// reading ten keys at a split, whose misses overlap. A free list of records
-// instead of compaction: the sizes that are free are not those that are asked
-// for. Fingers of malloc's size classes: 20 % of every record.
+//   - A Go map of pointers: 150 bytes a key, and 16 processor-seconds for one
+//     collection at ten million keys. A Go map of integers to offsets into
+//     blocks: 83 bytes, twice the time of a lookup here.
+//   - Open addressing with a second table while growing: the time and memory of
+//     doubling come at once or need both tables searched, and a scan must
+//     follow an entry through both (Redis's does, and repeats itself for it).
+//   - Extendible hashing with segments of buckets: a segment is split at a time,
+//     a thousand times the work of one bucket.
+//   - Tags of 16 bits: fewer false tags, but 10 slots a line instead of 12.
+//   - The hash in the record: 8 bytes a key, to save reading ten keys at a
+//     split, whose misses overlap anyway.
+//   - Lists of free records by size instead of compaction: what is free is not
+//     of the size that is asked for when values change their sizes together,
+//     and a block is never empty again.
+//   - The heap with GC turned off for it (arenas, cgo's malloc): the same bytes,
+//     without control over pages, hence neither huge pages nor a reader that
+//     may be late.
 package table

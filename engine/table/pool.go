@@ -50,8 +50,8 @@ type PoolStats struct {
 // Pool hands out memory to tables. It is safe for concurrent use and serves
 // any number of tables.
 //
-// Invariant: memory of at most 2 MB that a pool handed out stays readable for
-// ever, also after it was given back (it may then read as zeros or as another
+// Invariant: memory of at most 2 MB that a pool handed out stays readable until
+// Close, also after it was given back (it may then read as zeros or as another
 // table's bytes): a prefetcher reads buckets without a lock.
 type Pool struct {
 	hugePages bool
@@ -91,6 +91,21 @@ func (p *Pool) Stats() PoolStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stats
+}
+
+// Close gives the pool's memory back to the system, its address space too. All
+// tables must have been cleared, or it panics; none of them, nor the pool, may
+// be used from then on, by prefetchers neither.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stats.UsedBytes != 0 {
+		panic("table: Close of a pool that tables still use")
+	}
+	for i := range p.regions {
+		unmapOwn(p.regions[i].base, regionBytes)
+	}
+	p.regions, p.kept, p.fresh, p.free, p.stats = nil, nil, 0, [slabOrder + 1]uint32{}, PoolStats{}
 }
 
 // pagesFor returns how many pages hold sizeBytes.

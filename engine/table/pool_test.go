@@ -107,6 +107,7 @@ func wholeSlabs(t *testing.T, pool *Pool) {
 	if want := len(pool.regions)*regionSlabs - int(pool.fresh); slabs != want {
 		t.Fatalf("%d free slabs of %d", slabs, want)
 	}
+	pool.Close()
 }
 
 func TestPoolIsSharedByTables(t *testing.T) {

@@ -26,7 +26,17 @@ type pair struct {
 }
 
 func newPair(t *testing.T) *pair {
-	return &pair{t: t, table: New(NewPool(Options{})), model: map[string]*modelEntry{}}
+	return &pair{t: t, table: newTable(t), model: map[string]*modelEntry{}}
+}
+
+// newTable returns a table whose pool is closed when the test ends.
+func newTable(t *testing.T) *Table {
+	table := New(NewPool(Options{}))
+	t.Cleanup(func() {
+		table.Clear()
+		table.store.pool.Close()
+	})
+	return table
 }
 
 func (p *pair) put(key, value []byte, kind uint8, deadlineMs int64) {
