@@ -468,7 +468,6 @@ func (tx *Tx) restoreOwner(x *effect.Effect, seq uint64, timeMs int64) {
 	} else {
 		owner = tx.owner(int(x.DB), x.Key)
 	}
-	defer tx.unlock()
 	if x.Kind == effect.CommandDone {
 		row := memory.Done{Version: uint64(x.Number), TimeMs: timeMs}
 		copy(row.ID[:], x.Field)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"sync"
 
 	"reminis/engine/effect"
 )
@@ -12,22 +13,25 @@ import (
 // Row takes one row of the store as an effect. It is safe for concurrent use
 // with rows of other keys.
 func (e *Engine) Row(x *effect.Effect, seq uint64, timeMs int64) error {
-	tx := e.Begin()
+	tx := e.BeginAt(timeMs)
 	defer tx.Done()
+	defer tx.unlock()
+	return tx.row(x, seq, timeMs)
+}
+
+func (tx *Tx) row(x *effect.Effect, seq uint64, timeMs int64) error {
 	tx.replaying, tx.restoring = true, true
-	if int(x.DB) >= e.nDB {
-		return fmt.Errorf("database %d of %d", x.DB, e.nDB)
+	if err := tx.checkDatabases(x); err != nil {
+		return err
 	}
 	switch x.Kind {
 	case effect.EventAppend, effect.CommandDone:
 		tx.restoreOwner(x, seq, timeMs)
 	default:
 		tx.lockMask(1 << shardOf(x.Key))
-		tx.now = timeMs
 		tx.seq = seq
 		tx.apply(x)
 		tx.record.reset()
-		tx.unlock()
 	}
 	return nil
 }
@@ -35,12 +39,15 @@ func (e *Engine) Row(x *effect.Effect, seq uint64, timeMs int64) error {
 // Batch takes one batch of the journal's tail; batches come in order, after all
 // rows.
 func (e *Engine) Batch(r *effect.Reader) error {
-	tx := e.Begin()
+	tx := e.BeginAt(r.TimeMs)
 	defer tx.Done()
-	tx.replaying = true
-	tx.now = r.TimeMs
 	tx.LockAll()
 	defer tx.unlock()
+	return tx.replay(r)
+}
+
+func (tx *Tx) replay(r *effect.Reader) error {
+	tx.replaying = true
 	var x effect.Effect
 	for {
 		more, err := r.Next(&x)
@@ -48,28 +55,78 @@ func (e *Engine) Batch(r *effect.Reader) error {
 			tx.commitRecords(r.Seq, r.TimeMs)
 			return err
 		}
-		if int(x.DB) >= e.nDB || (x.Kind == effect.KeyRename || x.Kind == effect.KeyCopy || x.Kind == effect.DBSwap) && (x.Number < 0 || int(x.Number) >= e.nDB) {
-			return fmt.Errorf("batch %d: database %d of %d", r.Seq, x.DB, e.nDB)
+		if err := tx.checkDatabases(&x); err != nil {
+			return fmt.Errorf("batch %d: %w", r.Seq, err)
 		}
 		tx.apply(&x)
 	}
 }
 
-// Reset empties the memory without a trace in the journal, before a recovery
-// from the store (DEBUG RELOAD). during runs with every lock held, after the
-// memory is empty.
-func (e *Engine) Reset(before func() error) error {
+// checkDatabases refuses effects on databases that this server does not have.
+func (tx *Tx) checkDatabases(x *effect.Effect) error {
+	if int(x.DB) >= tx.e.nDB {
+		return fmt.Errorf("the store has a database %d, this server has %d (directive databases)", x.DB, tx.e.nDB)
+	}
+	switch x.Kind {
+	case effect.KeyRename, effect.KeyCopy, effect.DBSwap:
+		if x.Number < 0 || x.Number >= int64(tx.e.nDB) {
+			return fmt.Errorf("the store has a database %d, this server has %d (directive databases)", x.Number, tx.e.nDB)
+		}
+	}
+	return nil
+}
+
+// Reload empties the memory and fills it again while nobody else can look:
+// checkpoint makes the store complete, recover hands everything to the engine
+// (DEBUG RELOAD). When recover fails the memory is incomplete, and the caller
+// must stop the process.
+func (e *Engine) Reload(checkpoint func() error, recover func(into *Reloader) error) error {
 	tx := e.Begin()
 	defer tx.Done()
-	tx.replaying = true
 	tx.LockAll()
 	defer tx.unlock()
-	if err := before(); err != nil {
+	if err := checkpoint(); err != nil {
 		return err
 	}
+	tx.replaying = true
 	for db := 0; db < e.nDB; db++ {
 		tx.applyFlush(db)
 	}
+	// The owners that the flush locked are replaced; their locks go first.
+	tx.unlockOwners()
 	e.owners.clear()
-	return nil
+	return recover(&Reloader{e: e})
+}
+
+// Reloader takes what the store hands over during Reload. The locks of all
+// shards are Reload's, so rows come in one at a time.
+type Reloader struct {
+	e  *Engine
+	mu sync.Mutex
+}
+
+// Spaces is Engine.Spaces.
+func (r *Reloader) Spaces(spaceOf []uint32) { r.e.Spaces(spaceOf) }
+
+// Row is Engine.Row.
+func (r *Reloader) Row(x *effect.Effect, seq uint64, timeMs int64) error {
+	return r.borrow(timeMs, func(tx *Tx) error { return tx.row(x, seq, timeMs) })
+}
+
+// Batch is Engine.Batch.
+func (r *Reloader) Batch(b *effect.Reader) error {
+	return r.borrow(b.TimeMs, func(tx *Tx) error { return tx.replay(b) })
+}
+
+// borrow runs f in a transaction that acts under Reload's locks.
+func (r *Reloader) borrow(nowMs int64, f func(tx *Tx) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	tx := r.e.BeginAt(nowMs)
+	tx.held = ^uint64(0)
+	err := f(tx)
+	tx.unlockOwners()
+	tx.held = 0
+	tx.Done()
+	return err
 }

@@ -167,13 +167,18 @@ func (tx *Tx) Commit() {
 // defaultUser is not written into batches: absent means it.
 const defaultUser = "default"
 
-func (tx *Tx) unlock() {
+// unlockOwners releases the owners.
+func (tx *Tx) unlockOwners() {
 	for _, o := range tx.owned {
 		tx.gateSeq = max(tx.gateSeq, o.gateSeq)
 		o.mu.Unlock()
 	}
 	clear(tx.owned)
 	tx.owned = tx.owned[:0]
+}
+
+func (tx *Tx) unlock() {
+	tx.unlockOwners()
 	for m := tx.held; m != 0; m &= m - 1 {
 		s := &tx.e.shards[bits.TrailingZeros64(m)]
 		tx.gateSeq = max(tx.gateSeq, s.gateSeq)
