@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -24,9 +25,12 @@ import (
 type listener struct {
 	net.Listener
 	server *Server
-	// path is the unix socket's, to be removed at the end; "" for TCP.
-	path   string
-	closed chan struct{}
+	// address is as the settings have it.
+	address string
+	closed  chan struct{}
+	// accepts says that accept was started; ended is closed when it has ended.
+	accepts atomic.Bool
+	ended   chan struct{}
 }
 
 // A handover is an accepted connection that redcon still holds. Once it is
@@ -55,55 +59,123 @@ func (h *handover) Close() error {
 // nothing listens. "bind" entries that begin with '-' may fail to exist.
 func (s *Server) Listen() error {
 	settings := s.settings()
-	var opened []*listener
-	fail := func(err error) error {
-		for _, l := range opened {
-			l.close()
-		}
+	opened, err := s.openTCP(tcpAddresses(settings))
+	if err != nil {
 		return err
 	}
-	for _, address := range tcpAddresses(settings) {
-		optional := strings.HasPrefix(address, "-")
-		ln, err := listenTCP(strings.TrimPrefix(address, "-"))
-		if optional && addressMissing(err) {
-			s.log.Warn("an optional bind address is not there", "addr", address[1:])
-			continue
-		}
+	if path := settings.UnixSocket; path != "" {
+		ln, err := listenUnix(path, settings.UnixSocketPermission)
 		if err != nil {
-			return fail(fmt.Errorf("listening on %s: %w", address, err))
+			closeAll(opened)
+			return fmt.Errorf("listening on %s: %w", path, err)
 		}
-		opened = append(opened, &listener{Listener: ln, server: s, closed: make(chan struct{})})
-	}
-	if settings.UnixSocket != "" {
-		ln, err := listenUnix(settings.UnixSocket, settings.UnixSocketPermission)
-		if err != nil {
-			return fail(fmt.Errorf("listening on %s: %w", settings.UnixSocket, err))
-		}
-		opened = append(opened, &listener{Listener: ln, server: s, path: settings.UnixSocket, closed: make(chan struct{})})
+		opened = append(opened, s.newListener(ln, path))
 	}
 	return s.serve(opened)
+}
+
+// Relisten makes the TCP listeners those of next: for CONFIG SET port and bind.
+// On an error the old ones listen again, if the system lets them.
+func (s *Server) Relisten(next *Settings) error {
+	wanted := tcpAddresses(next)
+	s.mu.Lock()
+	var kept, removed []*listener
+	for _, l := range s.listeners {
+		at := slices.Index(wanted, l.address)
+		switch {
+		case at >= 0:
+			wanted = slices.Delete(wanted, at, at+1)
+			kept = append(kept, l)
+		case l.Addr().Network() == "unix":
+			kept = append(kept, l)
+		default:
+			removed = append(removed, l)
+		}
+	}
+	s.listeners = kept
+	s.mu.Unlock()
+	// First the old ones, since "*" and an address of this host exclude each other.
+	closeAll(removed)
+	opened, err := s.openTCP(wanted)
+	if err != nil {
+		opened, reopenErr := s.openTCP(addressesOf(removed))
+		err = errors.Join(err, reopenErr, s.serve(opened))
+		s.log.Error("listening on new addresses failed", "error", err)
+		return err
+	}
+	return s.serve(opened)
+}
+
+// FollowConfig has CONFIG SET port and bind move the listeners.
+func (s *Server) FollowConfig(c *Config) {
+	for name, text := range map[string]configText{
+		"port": "Unable to listen on this port. Check server logs.",
+		"bind": "Failed to bind to specified addresses.",
+	} {
+		c.OnChange(func(next *Settings) error {
+			if s.Relisten(next) != nil {
+				return text
+			}
+			return nil
+		}, name)
+	}
 }
 
 // Serve begins to accept from a listener made elsewhere, which it owns from
 // then on. It returns at once.
 func (s *Server) Serve(ln net.Listener) error {
-	return s.serve([]*listener{{Listener: ln, server: s, closed: make(chan struct{})}})
+	return s.serve([]*listener{s.newListener(ln, ln.Addr().String())})
+}
+
+func (s *Server) newListener(ln net.Listener, address string) *listener {
+	return &listener{Listener: ln, server: s, address: address, closed: make(chan struct{}), ended: make(chan struct{})}
+}
+
+// openTCP listens on all addresses or on none.
+func (s *Server) openTCP(addresses []string) ([]*listener, error) {
+	var opened []*listener
+	for _, address := range addresses {
+		ln, err := listenTCP(strings.TrimPrefix(address, "-"))
+		if address[0] == '-' && addressMissing(err) {
+			s.log.Warn("an optional bind address is not there", "addr", address[1:])
+			continue
+		}
+		if err != nil {
+			closeAll(opened)
+			return nil, fmt.Errorf("listening on %s: %w", address, err)
+		}
+		opened = append(opened, s.newListener(ln, address))
+	}
+	return opened, nil
 }
 
 func (s *Server) serve(opened []*listener) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopping {
-		for _, l := range opened {
-			l.close()
-		}
+		closeAll(opened)
 		return ErrStopped
 	}
 	s.listeners = append(s.listeners, opened...)
 	for _, l := range opened {
+		l.accepts.Store(true)
 		s.accepting.Go(l.accept)
 	}
 	return nil
+}
+
+func closeAll(listeners []*listener) {
+	for _, l := range listeners {
+		l.close()
+	}
+}
+
+func addressesOf(listeners []*listener) []string {
+	addresses := make([]string, len(listeners))
+	for i, l := range listeners {
+		addresses[i] = l.address
+	}
+	return addresses
 }
 
 // Addresses are those that the server listens on.
@@ -119,6 +191,7 @@ func (s *Server) Addresses() []net.Addr {
 
 // accept runs redcon's accept loop until the listener is closed.
 func (l *listener) accept() {
+	defer close(l.ended)
 	backoff := acceptBackoffMinMs
 	redconServer := redcon.NewServerNetwork(l.Addr().Network(), l.Addr().String(),
 		func(conn redcon.Conn, _ redcon.Command) {
@@ -170,15 +243,14 @@ func (s *Server) tune(conn net.Conn) {
 	_ = tcp.SetKeepAliveConfig(keepAlive)
 }
 
+// close ends accepting; when it returns the address is free again.
 func (l *listener) close() {
-	select {
-	case <-l.closed:
-		return
-	default:
-	}
 	close(l.closed)
 	if err := l.Listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		l.server.log.Warn("closing a listener failed", "addr", l.Addr().String(), "error", err)
+	}
+	if l.accepts.Load() {
+		<-l.ended
 	}
 }
 

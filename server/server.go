@@ -194,9 +194,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	listeners := s.listeners
 	s.listeners = nil
 	s.mu.Unlock()
-	for _, l := range listeners {
-		l.close()
-	}
+	closeAll(listeners)
 	s.accepting.Wait()
 	err := s.stopLoops(ctx)
 	err = errors.Join(err, s.spare.stop(ctx))

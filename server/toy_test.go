@@ -310,6 +310,11 @@ func (r *rig) dial() *client {
 	if err != nil {
 		r.Fatal(err)
 	}
+	return r.client(conn)
+}
+
+func (r *rig) client(conn net.Conn) *client {
+	r.Helper()
 	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		r.Fatal(err)
 	}
