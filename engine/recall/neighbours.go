@@ -38,6 +38,10 @@ func (s *Searcher) windowOf(position uint32, reach int) (window []uint32, at int
 // walk appends up to reach live turns of the spans that precede (step -1) or
 // follow (step +1) the given one, the nearest first.
 func (s *Searcher) walk(spans []span, p int, ordinal uint16, step, reach int) {
+	if len(spans) == 1 {
+		s.walkPart(spans[0], ordinal, step, reach)
+		return
+	}
 	doc := s.parts[p].segment.docs[ordinal]
 	var placesBuf [16]int
 	places := placesBuf[:0] // by span: the next turn to take
@@ -78,6 +82,20 @@ func (s *Searcher) walk(spans []span, p int, ordinal uint16, step, reach int) {
 		sp := spans[nearest]
 		s.window = append(s.window, s.bases[sp.part]+uint32(s.parts[sp.part].segment.turns[places[nearest]]))
 		places[nearest] += step
+	}
+}
+
+// walkPart is walk for a conversation that lies in one part, as most do.
+func (s *Searcher) walkPart(sp span, ordinal uint16, step, reach int) {
+	part := &s.parts[sp.part]
+	base := s.bases[sp.part]
+	turns := part.segment.turns
+	whole := part.live == len(part.segment.docs)
+	for place := int(part.segment.ranks[ordinal]) + step; reach > 0 && place >= sp.first && place < sp.limit; place += step {
+		if whole || !part.dead.has(int(turns[place])) {
+			s.window = append(s.window, base+uint32(turns[place]))
+			reach--
+		}
 	}
 }
 

@@ -32,8 +32,8 @@ const (
 )
 
 // DefaultNeighbours is what Query.Neighbours should be unless the user says
-// otherwise.
-const DefaultNeighbours = 1
+// otherwise: a question, its answer and what is said to that belong together.
+const DefaultNeighbours = 2
 
 // neighbourWeight is what a turn lends the turn beside it, of its own score; the
 // one after that gets the square, and so on.
