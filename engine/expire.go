@@ -201,6 +201,11 @@ func (e *Engine) expireShard(i int) (nextMs int64, more bool) {
 			}
 			run++
 			tx.expireFirst(db, ks, first)
+			if len(tx.owned) > 0 {
+				// The next record's owner may have to be locked before this one.
+				tx.Commit()
+				return nextMs, true
+			}
 		}
 	}
 	tx.Commit()

@@ -1,22 +1,29 @@
 package engine
 
 import (
+	"slices"
+
+	"github.com/tidwall/btree"
+
 	"reminis/engine/effect"
 	"reminis/engine/memory"
 	"reminis/engine/recall"
 )
 
-// This file owns reading the past and consistent views of an owner: what is
+// This file owns consistent views of an owner and reading the past: what is
 // still in memory joined to what the archive holds. It must not know files.
 
 // Archive holds history and events up to the last checkpoint. Its methods may
-// be slow: they are never called with a lock held.
+// be slow: they are never called with an owner's lock held but for EXEC.
 type Archive interface {
 	// History visits the changes of a record with fromSeq <= seq <= toSeq, in
 	// order or in reverse, until visit returns false.
 	History(space uint32, key []byte, fromSeq, toSeq uint64, reverse bool, visit func(seq uint64, timeMs int64, x *effect.Effect) bool) error
 	// Events does the same with the events of an owner.
 	Events(space uint32, owner []byte, fromSeq, toSeq uint64, reverse bool, visit func(seq uint64, timeMs int64, event []byte) bool) error
+	// Pruned is the sequence of the last change of a record that its history no
+	// longer has, 0 when it has all.
+	Pruned(space uint32, key []byte) (seq uint64, err error)
 }
 
 // Checkpointed says that the archive holds everything up to seq.
@@ -34,8 +41,7 @@ func (e *Engine) Checkpointed(seq uint64) {
 			n++
 		}
 		if n > 0 {
-			owner.dropped = max(owner.dropped, owner.pending[n-1].seq)
-			owner.pending = append([]change(nil), owner.pending[n:]...)
+			owner.pending = slices.Clone(owner.pending[n:])
 		}
 		if len(owner.pending) == 0 {
 			e.owners.mu.Lock()
@@ -49,24 +55,24 @@ func (e *Engine) Checkpointed(seq uint64) {
 // OwnerView is an owner at one moment. It needs no lock and never changes.
 type OwnerView struct {
 	Name string
-	// Seq is the last batch that the view contains of this owner, as far as it
-	// is still in memory.
+	// Seq is not before the last batch of this owner that the view contains,
+	// and before the first one that it does not.
 	Seq uint64
 	// Head ends the owner's audit chain.
 	Head memory.Link
 
 	space   uint32
-	records interface {
-		Ascend(pivot item, iter func(item) bool)
-		Get(key item) (item, bool)
-		Len() int
-	}
+	records *btree.BTreeG[item]
+	docs    *btree.Map[uint64, item]
+	pinned  *btree.Map[uint64, item]
 	index   *recall.View
 	pending []change
-	dropped uint64
 	lost    bool
 	lastSeq uint64
+	nowMs   int64
 	archive Archive
+	// forgotten is the part of the chain that is no longer retained.
+	forgotten memory.ChainState
 }
 
 // OwnerView is a view of the owner with this name in the transaction's
@@ -97,34 +103,40 @@ func (tx *Tx) OwnersUnder(prefix []byte) []string {
 }
 
 func (tx *Tx) viewOf(owner *Owner) *OwnerView {
-	held := false
-	for _, o := range tx.owned {
-		held = held || o == owner
-	}
-	if !held {
+	if !slices.Contains(tx.owned, owner) {
 		owner.mu.Lock()
 		defer owner.mu.Unlock()
 	}
 	tx.gateSeq = max(tx.gateSeq, owner.gateSeq)
-	v := &OwnerView{
-		Name: owner.name, Head: owner.link, space: owner.space, records: owner.records.Copy(), index: owner.index.View(),
-		pending: owner.pending[:len(owner.pending):len(owner.pending)], dropped: owner.dropped, lost: owner.lost,
-		lastSeq: owner.lastSeq, archive: tx.e.archive,
+	return &OwnerView{
+		Name: owner.name, Seq: tx.e.owners.lastSeq.Load(), Head: owner.link,
+		space: owner.space, records: owner.records.Copy(), docs: owner.docs.Copy(), pinned: owner.pinned.Copy(),
+		index: owner.index.View(), pending: slices.Clip(owner.pending), lost: owner.lost,
+		lastSeq: owner.lastSeq, nowMs: tx.now, archive: tx.e.archive, forgotten: owner.forgotten,
 	}
-	v.Seq = owner.lastSeq
-	if n := len(owner.pending); n > 0 {
-		v.Seq = max(v.Seq, owner.pending[n-1].seq)
-	}
-	return v
 }
 
 // Len is the number of records, expired ones not yet removed included.
 func (v *OwnerView) Len() int { return v.records.Len() }
 
-// Index finds records by their text; a Doc is found again with ByDoc.
+// Index finds records by their text; a document is found again with ByDoc.
 func (v *OwnerView) Index() *recall.View { return v.index }
 
-// Get is the record key as the view has it.
+// ByDoc is the record with this number in Index.
+func (v *OwnerView) ByDoc(doc uint64) (Stored, bool) {
+	it, ok := v.docs.Get(doc)
+	if !ok {
+		return Stored{}, false
+	}
+	return stored(it), true
+}
+
+// Pinned visits the pinned records until visit returns false.
+func (v *OwnerView) Pinned(visit func(r Stored, doc uint64) bool) {
+	v.pinned.Scan(func(doc uint64, it item) bool { return visit(stored(it), doc) })
+}
+
+// Get is the record key as the view has it, expired or not.
 func (v *OwnerView) Get(key []byte) (Stored, bool) {
 	it, ok := v.records.Get(newItem(key, 0, 0, nil))
 	if !ok {
@@ -141,6 +153,8 @@ func (v *OwnerView) Ascend(from []byte, visit func(r Stored, doc uint64) bool) {
 
 // Change is one change of a record.
 type Change struct {
+	// Seq is the change's batch, 0 while the transaction that reads it has not
+	// committed it.
 	Seq        uint64
 	TimeMs     int64
 	Kind       effect.Kind // RecordPut, RecordForget or RecordDeadline
@@ -149,146 +163,261 @@ type Change struct {
 	Bytes      []byte // encoded record of a RecordPut
 }
 
-// ErrRetention is returned for a moment before what is retained.
-const ErrRetention Error = "ERR that moment is before the retained history"
+// covered says whether the change belongs to the state at a moment.
+func (c *Change) covered(m memory.Moment) bool {
+	return m.Covers(position(c.Seq), c.TimeMs)
+}
+
+// position orders a sequence: a batch that has none yet is after all others.
+func position(seq uint64) uint64 {
+	if seq == 0 {
+		return ^uint64(0)
+	}
+	return seq
+}
+
+// ErrRetention is returned for a moment or a version before what is retained.
+const ErrRetention Error = "ERR that is before the retained history"
 
 // History visits the retained changes of a record with fromSeq <= seq <= toSeq,
 // in order or in reverse, until visit returns false. Bytes are valid during the
 // call. It may read from disk.
 func (v *OwnerView) History(key []byte, fromSeq, toSeq uint64, reverse bool, visit func(c Change) bool) error {
-	more := true
-	archived := func() error {
-		if v.archive == nil || v.dropped == 0 || fromSeq > v.dropped || !more {
-			return nil
+	m := v.merge(fromSeq, toSeq, reverse, func(c *change) bool {
+		return c.kind == effect.EventAppend || c.key != string(key) || visit(v.change(c))
+	})
+	if v.archive != nil {
+		err := v.archive.History(v.space, key, fromSeq, min(toSeq, v.Seq), reverse, func(seq uint64, timeMs int64, x *effect.Effect) bool {
+			return m.archived(seq, func() bool {
+				return visit(Change{Seq: seq, TimeMs: timeMs, Kind: x.Kind, Version: uint64(x.Number), DeadlineMs: x.DeadlineMs, Bytes: x.Value})
+			})
+		})
+		if err != nil {
+			return err
 		}
-		return v.archive.History(v.space, key, fromSeq, min(toSeq, v.dropped), reverse, func(seq uint64, timeMs int64, x *effect.Effect) bool {
-			more = visit(Change{Seq: seq, TimeMs: timeMs, Kind: x.Kind, Version: uint64(x.Number), DeadlineMs: x.DeadlineMs, Bytes: x.Value})
-			return more
-		})
 	}
-	resident := func() {
-		v.eachPending(fromSeq, toSeq, reverse, func(c *change) bool {
-			if c.kind != effect.EventAppend && c.key == string(key) && more {
-				more = visit(Change{Seq: c.seq, TimeMs: c.timeMs, Kind: c.kind, Version: c.version, DeadlineMs: c.deadlineMs, Bytes: c.value})
-			}
-			return more
-		})
+	m.rest()
+	return nil
+}
+
+func (v *OwnerView) change(c *change) Change {
+	timeMs := c.timeMs
+	if c.seq == 0 {
+		timeMs = v.nowMs
 	}
-	if reverse {
-		resident()
-		return archived()
-	}
-	err := archived()
-	resident()
-	return err
+	return Change{Seq: c.seq, TimeMs: timeMs, Kind: c.kind, Version: c.version, DeadlineMs: c.deadlineMs, Bytes: c.value}
 }
 
 // Events visits the owner's retained events in the same way. event is the
 // stored form: link and encoded event.
-func (v *OwnerView) Events(fromSeq, toSeq uint64, reverse bool, visit func(seq uint64, timeMs int64, event []byte) bool) error {
-	more := true
-	archived := func() error {
-		if v.archive == nil || v.dropped == 0 || fromSeq > v.dropped || !more {
-			return nil
+func (v *OwnerView) Events(fromSeq, toSeq uint64, reverse bool, visit func(seq uint64, event []byte) bool) error {
+	m := v.merge(fromSeq, toSeq, reverse, func(c *change) bool {
+		return c.event == nil || visit(c.seq, c.event)
+	})
+	if v.archive != nil {
+		err := v.archive.Events(v.space, []byte(v.Name), fromSeq, min(toSeq, v.Seq), reverse, func(seq uint64, _ int64, event []byte) bool {
+			return m.archived(seq, func() bool { return visit(seq, event) })
+		})
+		if err != nil {
+			return err
 		}
-		return v.archive.Events(v.space, []byte(v.Name), fromSeq, min(toSeq, v.dropped), reverse, func(seq uint64, timeMs int64, event []byte) bool {
-			more = visit(seq, timeMs, event)
-			return more
-		})
 	}
-	resident := func() {
-		v.eachPending(fromSeq, toSeq, reverse, func(c *change) bool {
-			if c.event != nil && more {
-				more = visit(c.seq, c.timeMs, c.event)
-			}
-			return more
-		})
+	m.rest()
+	return nil
+}
+
+// merger joins the changes in memory with the archive's, in order of their
+// batches. A batch that both have counts once: a checkpoint may have taken it
+// over since the view was made.
+type merger struct {
+	pending []change // in range, in the order of the visit
+	reverse bool
+	visit   func(c *change) bool
+	more    bool
+}
+
+func (v *OwnerView) merge(fromSeq, toSeq uint64, reverse bool, visit func(c *change) bool) *merger {
+	first := searchChanges(v.pending, fromSeq)
+	limit := len(v.pending)
+	if toSeq != ^uint64(0) {
+		limit = max(searchChanges(v.pending, toSeq+1), first)
 	}
+	m := &merger{pending: v.pending[first:limit], reverse: reverse, visit: visit, more: true}
 	if reverse {
-		resident()
-		return archived()
+		m.pending = slices.Clone(m.pending)
+		slices.Reverse(m.pending)
 	}
-	err := archived()
-	resident()
-	return err
+	return m
 }
 
-func (v *OwnerView) eachPending(fromSeq, toSeq uint64, reverse bool, visit func(c *change) bool) {
-	for i := range v.pending {
-		c := &v.pending[i]
-		if reverse {
-			c = &v.pending[len(v.pending)-1-i]
+// searchChanges is the place of the first change whose batch is not before seq.
+func searchChanges(changes []change, seq uint64) int {
+	at, _ := slices.BinarySearchFunc(changes, seq, func(c change, seq uint64) int {
+		if position(c.seq) < seq {
+			return -1
 		}
-		if c.seq >= fromSeq && c.seq <= toSeq && !visit(c) {
-			return
-		}
+		return 1
+	})
+	return at
+}
+
+// archived visits what comes before the archive's batch seq, then that one,
+// unless it is in memory too.
+func (m *merger) archived(seq uint64, visit func() bool) bool {
+	for m.more && len(m.pending) > 0 && m.precedes(seq) {
+		m.next()
+	}
+	if m.more && (len(m.pending) == 0 || m.pending[0].seq != seq) {
+		m.more = visit()
+	}
+	return m.more
+}
+
+func (m *merger) precedes(seq uint64) bool {
+	at := position(m.pending[0].seq)
+	if m.reverse {
+		return at > seq
+	}
+	return at < seq
+}
+
+func (m *merger) next() {
+	c := &m.pending[0]
+	m.pending = m.pending[1:]
+	m.more = m.visit(c)
+}
+
+// rest visits what is left.
+func (m *merger) rest() {
+	for m.more && len(m.pending) > 0 {
+		m.next()
 	}
 }
 
-// At is the record key as it stood at a moment: ok is false when it was not
-// there (never written, forgotten, or past its deadline). It may read from
-// disk. ErrRetention is returned when the moment is before what is retained.
-func (v *OwnerView) At(key []byte, moment memory.Moment) (r Stored, change Change, ok bool, err error) {
-	deadlineMs, haveDeadline, decided := int64(0), false, false
-	atMs := moment.TimeMs
+// Incomplete says whether changes of the record key are no longer retained: what
+// was before is unknown, not absent. It may read from disk.
+func (v *OwnerView) Incomplete(key []byte) (bool, error) {
+	if v.lost || v.archive == nil {
+		return v.lost, nil
+	}
+	seq, err := v.archive.Pruned(v.space, key)
+	return seq != 0, err
+}
+
+// At is the record key as it stood at a moment, with the change that made it:
+// ok is false when it was not there (never written, forgotten, or past its
+// deadline). It may read from disk. ErrRetention is returned when the moment is
+// before what is retained.
+func (v *OwnerView) At(key []byte, moment memory.Moment) (r Stored, made Change, ok bool, err error) {
+	var deadline, last Change // the deadline's last change, and any last change
 	err = v.History(key, 0, ^uint64(0), true, func(c Change) bool {
-		if !moment.Covers(c.Seq, c.TimeMs) {
+		if !c.covered(moment) {
 			return true
 		}
-		if moment.BySeq && atMs == 0 {
-			atMs = c.TimeMs
+		if last.Kind == 0 {
+			last = c
 		}
-		switch c.Kind {
-		case effect.RecordDeadline:
-			if !haveDeadline {
-				deadlineMs, haveDeadline = c.DeadlineMs, true
+		if c.Kind == effect.RecordDeadline {
+			if deadline.Kind == 0 {
+				deadline = c
 			}
 			return true
-		case effect.RecordForget:
-			decided = true
-			return false
 		}
-		if !haveDeadline {
-			deadlineMs = c.DeadlineMs
-		}
-		decided = true
-		ok = !past(deadlineMs, atMs)
-		r = Stored{Key: key, DeadlineMs: deadlineMs, Seq: c.Seq, Bytes: append([]byte(nil), c.Bytes...)}
-		change = c
+		made = c
+		made.Bytes = slices.Clone(c.Bytes)
 		return false
 	})
-	if err == nil && !decided && v.lost {
+	switch {
+	case err != nil || made.Kind == effect.RecordForget:
+		return Stored{}, Change{}, false, err
+	case made.Kind == 0:
+		return v.atLost(key, moment, deadline)
+	}
+	r = Stored{Key: key, DeadlineMs: made.DeadlineMs, Seq: made.Seq, Bytes: made.Bytes}
+	if deadline.Kind != 0 {
+		r.DeadlineMs = deadline.DeadlineMs
+	}
+	atMs := moment.TimeMs
+	if moment.BySeq {
+		// A sequence has no time of its own: that of the last change counts.
+		atMs = last.TimeMs
+	}
+	return r, made, !past(r.DeadlineMs, atMs), nil
+}
+
+// atLost is At when no retained change wrote the record: it was not there, or
+// what wrote it is no longer retained; then the record as it stands answers, if
+// it is older than the moment.
+func (v *OwnerView) atLost(key []byte, moment memory.Moment, deadline Change) (Stored, Change, bool, error) {
+	incomplete, err := v.Incomplete(key)
+	if err != nil || !incomplete {
+		return Stored{}, Change{}, false, err
+	}
+	r, ok := v.Get(key)
+	var record memory.Record
+	if !ok || r.Seq == 0 || memory.Decode(r.Bytes, &record) != nil || !v.standsAt(r.Seq, moment) {
 		return Stored{}, Change{}, false, ErrRetention
 	}
-	return r, change, ok, err
-}
-
-// Verify walks the owner's whole chain of events. It may read from disk.
-func (v *OwnerView) Verify() (memory.ChainState, error) {
-	state := memory.ChainState{}
-	before, current := uint64(0), uint64(0)
-	err := v.Events(0, ^uint64(0), false, func(seq uint64, _ int64, event []byte) bool {
-		if seq != current {
-			before, current = current, seq
-		}
-		// A link covers the sequence of the batch before its event's.
-		step := memory.Verify(memory.ChainState{Head: state.Head}, func(yield func(uint64, []byte) bool) { yield(before, event) })
-		if !step.OK() {
-			state.FirstBad = seq
-			return false
-		}
-		state.Length++
-		state.Erased += step.Erased
-		state.Head, state.LastSeq = step.Head, seq
-		return true
-	})
-	if err == nil && state.OK() && !v.lost && (state.Head != v.Head || state.LastSeq != v.lastSeq) {
-		// Events at the end are missing: the head is kept apart.
-		state.FirstBad = max(state.LastSeq, 1)
+	if deadline.Kind != 0 {
+		r.DeadlineMs = deadline.DeadlineMs
 	}
-	return state, err
+	made := Change{Seq: r.Seq, Kind: effect.RecordPut, Version: record.Version, DeadlineMs: r.DeadlineMs, Bytes: r.Bytes}
+	return r, made, moment.BySeq || !past(r.DeadlineMs, moment.TimeMs), nil
 }
 
-// checkRecords says where owners and shards disagree. Tests call it when
-// nothing else runs.
-func (e *Engine) checkRecords() error { return nil }
+// standsAt says whether what batch seq wrote was written before a moment, though
+// its change is no longer retained: a later change that is retained was.
+func (v *OwnerView) standsAt(seq uint64, moment memory.Moment) bool {
+	if moment.BySeq {
+		return seq <= moment.Seq
+	}
+	return len(v.pending) > 0 && seq <= v.pending[0].seq && v.pending[0].timeMs <= moment.TimeMs
+}
+
+// Version is the newest retained change that made the record's version n, which
+// need not stand any more; ok is false when there never was one. It may read
+// from disk. ErrRetention is returned when it may have been, but is no longer
+// retained.
+func (v *OwnerView) Version(key []byte, n uint64) (made Change, ok bool, err error) {
+	newest := uint64(0)
+	err = v.History(key, 0, ^uint64(0), true, func(c Change) bool {
+		if c.Kind != effect.RecordDeadline {
+			newest = max(newest, c.Version)
+		}
+		if c.Kind == effect.RecordPut && c.Version == n {
+			made, ok = c, true
+			made.Bytes = slices.Clone(c.Bytes)
+		}
+		return !ok
+	})
+	if err != nil || ok || n == 0 {
+		return made, ok, err
+	}
+	incomplete, err := v.Incomplete(key)
+	if err == nil && incomplete && (n < newest || newest == 0) {
+		err = ErrRetention
+	}
+	return Change{}, false, err
+}
+
+// Verify walks the owner's whole chain of events. It may read from disk. What it
+// says may leave once Seq is durable.
+func (v *OwnerView) Verify() (memory.ChainState, error) {
+	open := false // events of a batch that has no sequence yet
+	var err error
+	state := memory.Verify(v.forgotten, func(yield func(uint64, []byte) bool) {
+		err = v.Events(0, ^uint64(0), false, func(seq uint64, event []byte) bool {
+			open = open || seq == 0
+			return yield(position(seq), event)
+		})
+	})
+	if err != nil || !state.OK() {
+		return state, err
+	}
+	if state.Head != v.Head || !open && state.LastSeq != v.lastSeq {
+		// The head is kept apart: events at the end are missing, or the last
+		// batch has another sequence.
+		state.FirstBad = max(state.LastSeq, v.lastSeq, 1)
+	}
+	return state, nil
+}

@@ -5,12 +5,14 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tidwall/btree"
 
 	"reminis/engine/effect"
 	"reminis/engine/memory"
 	"reminis/engine/recall"
+	"reminis/engine/table"
 )
 
 // This file owns owners of memory records: what each holds, how it is found and
@@ -45,6 +47,9 @@ type Owner struct {
 	records *btree.BTreeG[item]
 	index   *recall.Index
 	lastDoc uint64
+	// docs are the records by their number in the index, pinned those of them
+	// that are pinned.
+	docs, pinned *btree.Map[uint64, item]
 
 	// The audit chain: its head, the sequence of the last batch that added to
 	// it, and its time, which never decreases.
@@ -53,11 +58,12 @@ type Owner struct {
 	lastMs  int64
 
 	// pending are the changes and events that the archive may not have yet, in
-	// order; everything up to dropped is in the archive only.
+	// order of their batches; those of a batch that has no sequence yet are last.
 	pending []change
-	dropped uint64
-	// lost says that changes up to dropped are gone: there is no archive.
-	lost bool
+	// lost says that earlier changes are gone, because there is no archive;
+	// forgotten is the part of the chain that went with them.
+	lost      bool
+	forgotten memory.ChainState
 
 	ids memory.Window
 }
@@ -103,8 +109,11 @@ func (it item) setSeq(seq uint64) { binary.LittleEndian.PutUint64(it[18:], seq) 
 
 func itemLess(a, b item) bool { return string(a.key()) < string(b.key()) }
 
-func newRecords() *btree.BTreeG[item] {
-	return btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
+// clear leaves the owner without records. Views keep what they have.
+func (o *Owner) clear() {
+	o.records = btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
+	o.index = recall.NewIndex()
+	o.docs, o.pinned = &btree.Map[uint64, item]{}, &btree.Map[uint64, item]{}
 }
 
 // serverSpace is the space of the server's own chain, whose owner has no name.
@@ -114,13 +123,25 @@ const serverSpace = ^uint32(0)
 type owners struct {
 	options MemoryOptions
 
+	// made counts owners, so that whoever has no records pays nothing for them.
+	made atomic.Int64
+	// lastSeq is the last batch that changed any owner: later changes of an owner
+	// whose lock is held come after it.
+	lastSeq atomic.Uint64
+
 	mu sync.RWMutex
 	// spaceOf maps a database to its owners' space: SWAPDB exchanges numbers,
 	// not owners. It changes only with all shards locked.
 	spaceOf []uint32
-	byName  map[uint32]*btree.Map[string, *Owner]
+	spaces  map[uint32]*ownerSpace
 	// unarchived are the owners with pending changes.
 	unarchived map[*Owner]struct{}
+}
+
+// ownerSpace is the owners of one space, by name and in order.
+type ownerSpace struct {
+	byName map[string]*Owner
+	sorted btree.Map[string, *Owner]
 }
 
 func (o *owners) open(databases int, options MemoryOptions) {
@@ -148,8 +169,9 @@ func (o *owners) clear() {
 	for db := range o.spaceOf {
 		o.spaceOf[db] = uint32(db)
 	}
-	o.byName = map[uint32]*btree.Map[string, *Owner]{}
+	o.spaces = map[uint32]*ownerSpace{}
 	o.unarchived = map[*Owner]struct{}{}
+	o.made.Store(0)
 }
 
 // Spaces takes the mapping of databases to spaces from the store.
@@ -168,16 +190,14 @@ func (o *owners) space(db int) uint32 {
 	return o.spaceOf[db]
 }
 
-// find gives an owner, or nil.
+// find gives an owner, or nil. It does not allocate.
 func (o *owners) find(space uint32, name []byte) *Owner {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
-	byName := o.byName[space]
-	if byName == nil {
-		return nil
+	if in := o.spaces[space]; in != nil {
+		return in.byName[string(name)]
 	}
-	owner, _ := byName.Get(string(name))
-	return owner
+	return nil
 }
 
 // ensure is find, made when it is missing.
@@ -187,16 +207,19 @@ func (o *owners) ensure(space uint32, name []byte) *Owner {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	byName := o.byName[space]
-	if byName == nil {
-		byName = &btree.Map[string, *Owner]{}
-		o.byName[space] = byName
+	in := o.spaces[space]
+	if in == nil {
+		in = &ownerSpace{byName: map[string]*Owner{}}
+		o.spaces[space] = in
 	}
-	if owner, ok := byName.Get(string(name)); ok {
+	if owner := in.byName[string(name)]; owner != nil {
 		return owner
 	}
-	owner := &Owner{space: space, name: string(name), secret: o.secretOf(space, name), records: newRecords(), index: recall.NewIndex()}
-	byName.Set(owner.name, owner)
+	owner := &Owner{space: space, name: string(name), secret: o.secretOf(space, name)}
+	owner.clear()
+	in.byName[owner.name] = owner
+	in.sorted.Set(owner.name, owner)
+	o.made.Add(1)
 	return owner
 }
 
@@ -216,12 +239,12 @@ func (o *owners) secretOf(space uint32, name []byte) (key memory.OwnerKey) {
 func (o *owners) under(space uint32, prefix string) []*Owner {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
-	byName := o.byName[space]
-	if byName == nil {
+	in := o.spaces[space]
+	if in == nil {
 		return nil
 	}
 	var list []*Owner
-	byName.Ascend(prefix, func(name string, owner *Owner) bool {
+	in.sorted.Ascend(prefix, func(name string, owner *Owner) bool {
 		if len(name) < len(prefix) || name[:len(prefix)] != prefix {
 			return false
 		}
@@ -236,6 +259,16 @@ func (o *owners) note(owner *Owner) {
 	o.mu.Lock()
 	o.unarchived[owner] = struct{}{}
 	o.mu.Unlock()
+}
+
+// raise notes a batch that changed an owner.
+func (o *owners) raise(seq uint64) {
+	for {
+		last := o.lastSeq.Load()
+		if seq <= last || o.lastSeq.CompareAndSwap(last, seq) {
+			return
+		}
+	}
 }
 
 // before is the lock order of owners.
@@ -258,23 +291,52 @@ func (tx *Tx) own(owner *Owner) {
 	tx.owned = append(tx.owned, owner)
 }
 
-// lockOwnersOf locks the owners of those keys that are records, in order.
-func (tx *Tx) lockOwnersOf(keys [][]byte) {
-	var found []*Owner
-	space := tx.e.owners.space(tx.DB)
+// LockRecords locks the shards of keys, and the owners of those that are
+// records in any database. keys[from:] may become records of the transaction's
+// database, so their owners are locked in any case.
+func (tx *Tx) LockRecords(keys [][]byte, from int) {
+	mask := uint64(0)
 	for _, key := range keys {
-		at := Locate(tx.DB, key)
-		ks := tx.e.shards[at.shard].space(tx.DB)
-		if ks == nil {
-			continue
+		mask |= 1 << shardOf(key)
+	}
+	tx.lockMask(mask)
+	tx.lockOwnersOf(keys, from)
+}
+
+// HoldsAll says whether every shard is locked, so that nothing more may or need
+// be: a handler that takes its own locks takes none.
+func (tx *Tx) HoldsAll() bool { return tx.held == ^uint64(0) }
+
+func (tx *Tx) lockOwnersOf(keys [][]byte, from int) {
+	if from == len(keys) && tx.e.owners.made.Load() == 0 {
+		return
+	}
+	var found []*Owner
+	for i, key := range keys {
+		if i >= from {
+			if parsed, err := tx.e.Layout().ParseKey(key); err == nil {
+				found = append(found, tx.e.owners.ensure(tx.e.owners.space(tx.DB), parsed.Owner()))
+			}
 		}
-		if x, ok := ks.keys.Get(at.hash, key); !ok || x.Kind() != kindMemory {
-			continue
+		for db := range tx.e.nDB {
+			if owner := tx.ownerOfEntry(db, key); owner != nil {
+				found = append(found, owner)
+			}
 		}
-		name := key[:tx.e.owners.options.Layout.OwnerLen(key)]
-		found = append(found, tx.e.owners.ensure(space, name))
 	}
 	tx.ownAll(found)
+}
+
+// ownerOfEntry is the owner of the record that key is in db, nil when it is none.
+func (tx *Tx) ownerOfEntry(db int, key []byte) *Owner {
+	ks := tx.e.shards[shardOf(key)].space(db)
+	if ks == nil {
+		return nil
+	}
+	if x, ok := ks.keys.Get(table.Hash(key), key); !ok || x.Kind() != kindMemory {
+		return nil
+	}
+	return tx.e.owners.ensure(tx.e.owners.space(db), key[:tx.e.Layout().OwnerLen(key)])
 }
 
 // ownAll locks owners in order.

@@ -31,9 +31,11 @@ type recordTx struct {
 	encoded []byte
 	event   []byte
 	record  memory.Record
+	reset   bool // a reset event was appended
 }
 
-func (r *recordTx) reset() {
+func (r *recordTx) clear() {
+	r.reset = false
 	clear(r.fresh)
 	r.fresh = r.fresh[:0]
 	if cap(r.encoded) > 1<<20 {
@@ -173,7 +175,7 @@ func (tx *Tx) forgetRecord(db int, key []byte, cause effect.Cause) {
 	if !ok {
 		return
 	}
-	event := tx.newEvent()
+	event := tx.NewEvent()
 	switch cause {
 	case effect.Expired:
 		event.Op = memory.OpExpire
@@ -183,8 +185,8 @@ func (tx *Tx) forgetRecord(db int, key []byte, cause effect.Cause) {
 	tx.endRecord(db, stored(it), &event)
 }
 
-// newEvent is an event by the transaction's actor.
-func (tx *Tx) newEvent() memory.Event {
+// NewEvent is an event by the transaction's actor.
+func (tx *Tx) NewEvent() memory.Event {
 	return memory.Event{User: []byte(tx.Actor.User), Client: []byte(tx.Actor.Client)}
 }
 
@@ -207,7 +209,7 @@ func (tx *Tx) deadlineRecord(db int, key []byte, deadlineMs int64) {
 		tx.apply(&x)
 		return
 	}
-	event := tx.newEvent()
+	event := tx.NewEvent()
 	event.Op, event.Key, event.Version, event.OldVersion = memory.OpExpire, key, r.Version, r.Version
 	x.Event = tx.sealEvent(owner, &event, nil)
 	if r.Kind.Rule().Durability == memory.DurableFirst {
@@ -239,12 +241,13 @@ func (tx *Tx) renameRecord(source, target []byte, targetDB int, move bool) error
 	if _, _, x, ok := tx.find(tx.DB, target); ok {
 		tx.remove(tx.DB, target, x, effect.Overwritten)
 	}
-	event := tx.newEvent()
+	event := tx.NewEvent()
 	if move {
 		tx.endRecord(tx.DB, old, &event)
 	}
 	r.Version, r.CreatedMs, r.UpdatedMs, r.DeadlineMs = 1, tx.now, tx.now, old.DeadlineMs
 	r.Source = append([]byte(nil), source...)
+	r.Operator, r.Trace, r.Reason = []byte(tx.Actor.User), nil, nil
 	event.Op, event.Key, event.Version, event.OldVersion = memory.OpInit, target, 1, 0
 	tx.PutRecord(to, &r, &event, r.Kind.Rule().HistoryVersions)
 	return nil
@@ -264,15 +267,26 @@ func (tx *Tx) AppendEvent(ownerName []byte, event *memory.Event) {
 	tx.emit(&x)
 }
 
-// CommandDone looks up a command id of an owner.
-func (tx *Tx) CommandDone(ownerName []byte, id memory.IDDigest) (memory.Done, bool) {
-	return tx.owner(tx.DB, ownerName).ids.Find(id)
+// CommandDone says what a command id of an owner means to a command with this
+// payload, and what the id's first command did. It locks the owner.
+func (tx *Tx) CommandDone(ownerName []byte, id memory.IDDigest, payload memory.PayloadDigest) (memory.Done, memory.Verdict) {
+	done, ok := tx.owner(tx.DB, ownerName).ids.Find(id)
+	if !ok {
+		return memory.Done{}, memory.Fresh
+	}
+	return done, done.Judge(payload, tx.now, tx.e.owners.options.IdempotencyWindowMs)
 }
 
-// MarkDone remembers that the owner's command id was carried out.
-func (tx *Tx) MarkDone(ownerName []byte, id memory.IDDigest, payload memory.PayloadDigest, version uint64) {
+// MarkDone remembers that the owner's command id was carried out. With kept it
+// is remembered over restarts, as what the command changed is.
+func (tx *Tx) MarkDone(ownerName []byte, id memory.IDDigest, payload memory.PayloadDigest, version uint64, kept bool) {
 	tx.owner(tx.DB, ownerName)
-	tx.emit(&effect.Effect{Kind: effect.CommandDone, DB: uint32(tx.DB), Key: ownerName, Field: id[:], Value: payload[:], Number: int64(version)})
+	x := effect.Effect{Kind: effect.CommandDone, DB: uint32(tx.DB), Key: ownerName, Field: id[:], Value: payload[:], Number: int64(version)}
+	if !kept {
+		tx.apply(&x)
+		return
+	}
+	tx.emit(&x)
 }
 
 // The apply side.
@@ -280,12 +294,15 @@ func (tx *Tx) MarkDone(ownerName []byte, id memory.IDDigest, payload memory.Payl
 func (tx *Tx) applyRecordPut(db int, x *effect.Effect) {
 	owner := tx.owner(db, x.Owner())
 	old, existed := owner.records.Get(tx.pivotOf(x.Key))
-	if existed {
-		owner.index.Remove(old.doc())
-	}
 	owner.lastDoc++
 	it := newItem(x.Key, x.DeadlineMs, owner.lastDoc, x.Value)
-	it.setSeq(tx.seq)
+	if tx.restoring {
+		it.setSeq(tx.seq)
+		tx.e.owners.raise(tx.seq)
+	}
+	if existed {
+		owner.drop(old)
+	}
 	owner.records.Set(it)
 	tx.record.fresh = append(tx.record.fresh, it)
 	r := &tx.record.record
@@ -294,6 +311,7 @@ func (tx *Tx) applyRecordPut(db int, x *effect.Effect) {
 		panic("engine: a record effect does not decode: " + err.Error())
 	}
 	owner.index.Add(tx.document(owner, it, r))
+	owner.keep(it, r.Pinned)
 	tx.put(db, x.Key, kindMemory, x.DeadlineMs, 0)
 	if r.Kind.Journaled() {
 		owner.remember(tx, change{kind: x.Kind, key: string(x.Key), version: uint64(x.Number), deadlineMs: x.DeadlineMs, value: it.record()}, x.Event)
@@ -307,6 +325,21 @@ func (tx *Tx) document(owner *Owner, it item, r *memory.Record) recall.Doc {
 	return recall.Doc{ID: it.doc(), Text: string(r.AnchorText(nil)), Group: maphash.Bytes(sessionSeed, session) | 1, Order: r.CreatedMs}
 }
 
+// keep makes an item findable by its number in the index.
+func (o *Owner) keep(it item, pinned bool) {
+	o.docs.Set(it.doc(), it)
+	if pinned {
+		o.pinned.Set(it.doc(), it)
+	}
+}
+
+// drop ends what keep and the index have of an item.
+func (o *Owner) drop(it item) {
+	o.index.Remove(it.doc())
+	o.docs.Delete(it.doc())
+	o.pinned.Delete(it.doc())
+}
+
 // sessionSeed makes sessions into numbers that mean nothing outside.
 var sessionSeed = maphash.MakeSeed()
 
@@ -315,7 +348,7 @@ func (tx *Tx) applyRecordForget(db int, x *effect.Effect) {
 	key := append([]byte(nil), x.Key...)
 	old, ok := owner.records.Delete(tx.pivotOf(key))
 	if ok {
-		owner.index.Remove(old.doc())
+		owner.drop(old)
 	}
 	tx.applyKeyDelete(db, key)
 	if len(x.Event) > 0 || !ok || tx.journaled(old) {
@@ -333,7 +366,13 @@ func (tx *Tx) applyRecordDeadline(db int, x *effect.Effect) {
 	}
 	it := newItem(old.key(), x.DeadlineMs, old.doc(), old.record())
 	it.setSeq(old.seq())
+	if old.seq() == 0 {
+		// The record is of this very transaction.
+		tx.record.fresh = append(tx.record.fresh, it)
+	}
 	owner.records.Set(it)
+	_, pinned := owner.pinned.Get(it.doc())
+	owner.keep(it, pinned)
 	tx.applyDeadline(db, it.key(), x.DeadlineMs)
 	if len(x.Event) > 0 || tx.journaled(old) {
 		owner.remember(tx, change{kind: x.Kind, key: string(it.key()), deadlineMs: x.DeadlineMs}, x.Event)
@@ -387,6 +426,9 @@ func (tx *Tx) commitRecords(seq uint64, timeMs int64) {
 	for _, it := range tx.record.fresh {
 		it.setSeq(seq)
 	}
+	if len(tx.owned) > 0 {
+		tx.e.owners.raise(seq)
+	}
 	for _, owner := range tx.owned {
 		touched, chained := false, false
 		for i := len(owner.pending) - 1; i >= 0 && owner.pending[i].seq == 0; i-- {
@@ -418,7 +460,17 @@ func (o *Owner) bound(e *Engine) {
 		return
 	}
 	gone := len(o.pending) - limit
-	o.dropped, o.lost = o.pending[gone-1].seq, true
+	for gone < len(o.pending) && o.pending[gone].seq == o.pending[gone-1].seq {
+		gone++
+	}
+	o.lost = true
+	o.forgotten = memory.Verify(o.forgotten, func(yield func(uint64, []byte) bool) {
+		for i := range o.pending[:gone] {
+			if c := &o.pending[i]; c.event != nil && !yield(c.seq, c.event) {
+				return
+			}
+		}
+	})
 	o.pending = append([]change(nil), o.pending[gone:]...)
 }
 
@@ -427,7 +479,7 @@ func (o *Owner) bound(e *Engine) {
 func (tx *Tx) flushRecords(db int) {
 	for _, owner := range tx.e.owners.under(tx.e.owners.space(db), "") {
 		tx.own(owner)
-		owner.records, owner.index = newRecords(), recall.NewIndex()
+		owner.clear()
 	}
 }
 
@@ -443,8 +495,10 @@ func (tx *Tx) endAll(db int) {
 			return true
 		})
 	}
-	if ended > 0 {
-		event := tx.newEvent()
+	if ended > 0 && !tx.record.reset {
+		// FLUSHALL is one event, however many databases it empties.
+		tx.record.reset = true
+		event := tx.NewEvent()
 		event.Op = memory.OpReset
 		tx.AppendEvent(nil, &event)
 		tx.Durable()

@@ -31,7 +31,7 @@ func (tx *Tx) row(x *effect.Effect, seq uint64, timeMs int64) error {
 		tx.lockMask(1 << shardOf(x.Key))
 		tx.seq = seq
 		tx.apply(x)
-		tx.record.reset()
+		tx.record.clear()
 	}
 	return nil
 }

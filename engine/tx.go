@@ -68,7 +68,7 @@ func (tx *Tx) Done() {
 	tx.batch.Reset()
 	tx.Actor, tx.DB, tx.NoTouch = Actor{}, 0, false
 	tx.replaying, tx.restoring, tx.gateSeq, tx.seq, tx.place = false, false, 0, 0, Place{}
-	tx.record.reset()
+	tx.record.clear()
 	tx.e.txs.Put(tx)
 }
 
@@ -94,15 +94,8 @@ func (tx *Tx) LockPlace(p Place) {
 	tx.lockMask(1 << p.shard)
 }
 
-// LockKeys locks the shards of keys.
-func (tx *Tx) LockKeys(keys [][]byte) {
-	mask := uint64(0)
-	for _, key := range keys {
-		mask |= 1 << shardOf(key)
-	}
-	tx.lockMask(mask)
-	tx.lockOwnersOf(keys)
-}
+// LockKeys locks the shards of keys, and the owners of those that are records.
+func (tx *Tx) LockKeys(keys [][]byte) { tx.LockRecords(keys, len(keys)) }
 
 // LockAll locks every shard.
 func (tx *Tx) LockAll() { tx.lockMask(^uint64(0)) }
@@ -137,6 +130,9 @@ func (tx *Tx) within(i int, f func(s *shard)) {
 	s.mu.Unlock()
 }
 
+// AwaitDurable asks that no reply leave before the batch seq is fsynced.
+func (tx *Tx) AwaitDurable(seq uint64) { tx.gateSeq = max(tx.gateSeq, seq) }
+
 // Durable asks that no reply leave before this transaction's batch is fsynced.
 func (tx *Tx) Durable() { tx.batch.Durable = true }
 
@@ -160,7 +156,7 @@ func (tx *Tx) Commit() {
 		tx.e.stats.DirtySet.Add(int64(tx.batch.Len()))
 	}
 	tx.batch.Reset()
-	tx.record.reset()
+	tx.record.clear()
 	tx.unlock()
 }
 

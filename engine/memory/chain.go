@@ -4,9 +4,12 @@ package memory
 // links are stored nor who anchors the head.
 //
 // Each stored event is its link followed by its binary form. A link is the
-// SHA-256 of the link before it, the event's sequence, what the event says
-// before its body, and the body's SHA-256. Storing an event's own link, not the
-// one before it, names the damaged event itself, the last one included.
+// SHA-256 of the link before it, the sequence of the batch that touched the
+// chain before the event's own, what the event says before its body, and the
+// body's SHA-256. Storing an event's own link, not the one before it, names the
+// damaged event itself, the last one included. An event's own sequence is known
+// only once its batch is appended, so each batch vouches for that of the batch
+// before it; that of the last is compared with a head kept elsewhere.
 
 import (
 	"crypto/sha256"
@@ -21,21 +24,22 @@ type Link [sha256.Size]byte
 // linkDomain keeps links apart from any other SHA-256 of the same bytes.
 const linkDomain = "reminis event 1\x00"
 
-// NextLink gives the link of an encoded event that follows prev. It fails only
-// on bytes that are no event.
-func NextLink(prev Link, seq uint64, encoded []byte) (Link, error) {
+// NextLink gives the link of an encoded event that follows prev. seqBefore is
+// the sequence of the last batch before the event's own that added to the
+// chain, 0 for the first. It fails only on bytes that are no event.
+func NextLink(prev Link, seqBefore uint64, encoded []byte) (Link, error) {
 	var e Event
 	if _, err := decodeEventHead(encoded, &e); err != nil {
 		return Link{}, err
 	}
-	return nextLink(prev, seq, &e), nil
+	return nextLink(prev, seqBefore, &e), nil
 }
 
-func nextLink(prev Link, seq uint64, e *Event) Link {
+func nextLink(prev Link, seqBefore uint64, e *Event) Link {
 	var buf [160]byte
 	head := append(buf[:0], linkDomain...)
 	head = append(head, prev[:]...)
-	head = binary.BigEndian.AppendUint64(head, seq)
+	head = binary.BigEndian.AppendUint64(head, seqBefore)
 	head = append(head, codecVersion, byte(e.Op))
 	head = binary.AppendVarint(head, e.TimeMs)
 	head = binary.AppendUvarint(head, e.Version)
@@ -65,6 +69,8 @@ type ChainState struct {
 	LastSeq  uint64
 	FirstBad uint64 // sequence of the first event that does not hold; 0: none
 	Erased   uint64 // events without body among Length
+
+	seqBefore uint64 // of the batch before LastSeq
 }
 
 // OK says that every event held.
@@ -73,17 +79,22 @@ func (c ChainState) OK() bool { return c.FirstBad == 0 }
 // Verify walks stored events in order, beginning after the given state (the
 // zero state: from the first event), and stops at the first whose link does not
 // follow from what stands before it. A missing, added or exchanged event shows
-// at the first place where the chain differs; events missing at the end show
-// only against a head kept elsewhere, which is the caller's comparison.
+// at the first place where the chain differs, a wrong sequence at the batch after
+// it; events missing at the end, and a wrong sequence there, show only against a
+// head kept elsewhere, which is the caller's comparison.
 func Verify(from ChainState, events iter.Seq2[uint64, []byte]) ChainState {
 	state := from
 	for seq, stored := range events {
+		before := state.seqBefore
+		if seq != state.LastSeq {
+			before = state.LastSeq
+		}
 		link, encoded, err := SplitLinked(stored)
 		if err == nil {
 			var e Event
-			if err = DecodeEvent(encoded, &e); err == nil && seq >= state.LastSeq && nextLink(state.Head, seq, &e) == link {
+			if err = DecodeEvent(encoded, &e); err == nil && seq >= state.LastSeq && nextLink(state.Head, before, &e) == link {
 				state.Length++
-				state.Head, state.LastSeq = link, seq
+				state.Head, state.LastSeq, state.seqBefore = link, seq, before
 				if e.Erased {
 					state.Erased++
 				}

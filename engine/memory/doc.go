@@ -31,7 +31,7 @@
 // # The chain
 //
 // A stored event begins with its own link: SHA-256 over the link before, the
-// sequence, the header, and the digest of the body. The rejected alternative,
+// sequence of the batch before its own, the header, and the digest of the body. The rejected alternative,
 // to store the link *before*, needs the following event to notice damage, so it
 // cannot say which of two events is bad, and says nothing of the last. The body
 // enters by its digest so that MEM.ERASE can destroy it and the chain still

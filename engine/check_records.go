@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"fmt"
+
+	"reminis/engine/memory"
+	"reminis/engine/table"
+)
+
+// This file owns the check of memory records that tests run: shards, owners and
+// indexes agree. It must not repair anything.
+
+// checkRecords says where owners and shards disagree. Tests call it when
+// nothing else runs.
+func (e *Engine) checkRecords() error {
+	entries := map[*Owner]int{}
+	for i := range e.shards {
+		for db := range e.nDB {
+			if ks := e.shards[i].space(db); ks != nil {
+				if err := e.checkEntries(ks, db, entries); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for space, in := range e.owners.spaces {
+		for name, owner := range in.byName {
+			if err := owner.check(entries[owner]); err != nil {
+				return fmt.Errorf("owner %q of space %d: %w", name, space, err)
+			}
+		}
+	}
+	return nil
+}
+
+// checkEntries finds the item of every record of a keyspace, and counts them by
+// owner.
+func (e *Engine) checkEntries(ks *keyspace, db int, count map[*Owner]int) (err error) {
+	ks.keys.Each(func(x table.Entry) bool {
+		if x.Kind() != kindMemory {
+			return true
+		}
+		owner := e.owners.find(e.owners.space(db), x.Key()[:e.Layout().OwnerLen(x.Key())])
+		if owner == nil {
+			err = fmt.Errorf("database %d: record %q has no owner", db, x.Key())
+			return false
+		}
+		it, ok := owner.records.Get(newItem(x.Key(), 0, 0, nil))
+		switch {
+		case !ok:
+			err = fmt.Errorf("database %d: record %q is not in its owner's tree", db, x.Key())
+		case it.deadlineMs() != x.DeadlineMs():
+			err = fmt.Errorf("database %d: record %q has deadline %d in the table, %d in the tree", db, x.Key(), x.DeadlineMs(), it.deadlineMs())
+		}
+		count[owner]++
+		return err == nil
+	})
+	return err
+}
+
+// check compares an owner's records with its index and its chain's head, given
+// how many of them shards have.
+func (o *Owner) check(entries int) error {
+	view := o.index.View()
+	if n := o.records.Len(); n != entries || n != o.docs.Len() || n != view.Len() {
+		return fmt.Errorf("%d records, %d entries in shards, %d by document, %d documents", n, entries, o.docs.Len(), view.Len())
+	}
+	var err error
+	pinned := 0
+	o.records.Scan(func(it item) bool {
+		var r memory.Record
+		same, ok := o.docs.Get(it.doc())
+		_, isPinned := o.pinned.Get(it.doc())
+		switch decodeErr := memory.Decode(it.record(), &r); {
+		case decodeErr != nil:
+			err = fmt.Errorf("record %q: %w", it.key(), decodeErr)
+		case !ok || &same[0] != &it[0]:
+			err = fmt.Errorf("record %q is not found by its document %d", it.key(), it.doc())
+		case it.doc() > o.lastDoc:
+			err = fmt.Errorf("record %q has document %d, the last is %d", it.key(), it.doc(), o.lastDoc)
+		case isPinned != r.Pinned:
+			err = fmt.Errorf("record %q: pinned %t, found among the pinned %t", it.key(), r.Pinned, isPinned)
+		case r.Kind.Journaled() && it.seq() == 0:
+			err = fmt.Errorf("record %q has no sequence", it.key())
+		}
+		if r.Pinned {
+			pinned++
+		}
+		return err == nil
+	})
+	if err == nil && pinned != o.pinned.Len() {
+		err = fmt.Errorf("%d pinned records, %d in their tree", pinned, o.pinned.Len())
+	}
+	for i := range o.pending {
+		if c := &o.pending[i]; c.seq == 0 || i > 0 && c.seq < o.pending[i-1].seq {
+			return fmt.Errorf("change %d of %q is out of order: batch %d", i, c.key, c.seq)
+		}
+	}
+	return err
+}
