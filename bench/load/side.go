@@ -206,8 +206,9 @@ func (s *side) collected() (float64, error) {
 	return seconds, err
 }
 
-// settled polls a figure until it has changed by less than a percent for two
-// seconds, or the limit is reached, and returns the last one.
+// settled polls a figure until it has changed by less than a percent for five
+// seconds, so that work which a server puts off has begun, or until the limit is
+// reached, and returns the last one.
 func settled(limit time.Duration, figure func() (int64, error)) (int64, error) {
 	const interval = 200 * time.Millisecond
 	poll := time.NewTicker(interval)
@@ -217,7 +218,7 @@ func settled(limit time.Duration, figure func() (int64, error)) (int64, error) {
 		return 0, err
 	}
 	calm := time.Duration(0)
-	for waited := time.Duration(0); waited < limit && calm < min(2*time.Second, limit); waited += interval {
+	for waited := time.Duration(0); waited < limit && calm < min(5*time.Second, limit); waited += interval {
 		<-poll.C
 		now, err := figure()
 		if err != nil {
