@@ -49,19 +49,27 @@ func (tx *Tx) apply(x *effect.Effect) {
 	default:
 		panic(fmt.Sprintf("engine: effect of kind %d", x.Kind))
 	}
+	tx.hit = found{}
 }
 
 // put makes key an entry of kind with valueBytes of value, which the caller
 // fills, and keeps the deadline order and the objects in step.
 func (tx *Tx) put(db int, key []byte, kind uint8, deadlineMs int64, valueBytes int) (*keyspace, table.Entry) {
-	at := tx.at(db, key)
-	ks := tx.e.ensure(&tx.e.shards[at.shard], db)
-	old, existed := ks.keys.Get(at.hash, key)
+	ks, at, old, existed := tx.entry(db, key)
+	if ks == nil {
+		ks = tx.e.ensure(&tx.e.shards[at.shard], db)
+	}
 	oldMs := int64(0)
 	if existed {
 		oldMs = old.DeadlineMs()
 		if holdsObject(old.Kind()) {
 			ks.objects.take(objectRef(old.Value())).drop()
+		}
+		over, ok := ks.keys.Overwrite(old, key, kind, deadlineMs, valueBytes)
+		if ok {
+			ks.reorder(tx, at.hash, oldMs, deadlineMs)
+			ks.changed(key)
+			return ks, over
 		}
 	}
 	x, _ := ks.keys.Put(at.hash, key, kind, deadlineMs, valueBytes)
@@ -84,15 +92,28 @@ func (ks *keyspace) reorder(tx *Tx, hash uint64, fromMs, toMs int64) {
 	}
 }
 
-// entry is the entry that an effect on an existing key refers to.
+// entry is the entry that an effect refers to: the one that the transaction has
+// just found, when it did, else looked up.
 func (tx *Tx) entry(db int, key []byte) (*keyspace, Place, table.Entry, bool) {
 	at := tx.at(db, key)
+	if tx.hit.ks != nil && tx.hit.at == at {
+		hit := tx.hit
+		tx.hit = found{}
+		return hit.ks, at, hit.entry, true
+	}
 	ks := tx.e.shards[at.shard].space(db)
 	if ks == nil {
 		return nil, at, table.Entry{}, false
 	}
 	x, ok := ks.keys.Get(at.hash, key)
 	return ks, at, x, ok
+}
+
+// found is an entry that find has seen and that nothing has changed since.
+type found struct {
+	ks    *keyspace
+	at    Place
+	entry table.Entry
 }
 
 func (tx *Tx) applyStringSet(db int, x *effect.Effect) {

@@ -104,6 +104,9 @@ func (tx *Tx) find(db int, key []byte) (*keyspace, Place, table.Entry, bool) {
 		}
 		return ks, at, table.Entry{}, false
 	}
+	if !tx.replaying {
+		tx.hit = found{ks, at, x}
+	}
 	return ks, at, x, true
 }
 

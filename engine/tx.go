@@ -36,6 +36,7 @@ type Tx struct {
 	replaying bool // effects come from the store: nothing is journaled or judged
 	restoring bool // they are rows: the archive has their history already
 	place     Place
+	hit       found // cleared by every change
 	gateSeq   uint64
 	seq       uint64
 	keyBuf    []byte
@@ -174,6 +175,7 @@ func (tx *Tx) unlockOwners() {
 }
 
 func (tx *Tx) unlock() {
+	tx.hit = found{}
 	tx.unlockOwners()
 	for m := tx.held; m != 0; m &= m - 1 {
 		s := &tx.e.shards[bits.TrailingZeros64(m)]

@@ -137,6 +137,20 @@ func (t *Table) Put(hash uint64, key []byte, kind uint8, deadlineMs int64, value
 	return e, true
 }
 
+// Overwrite makes e, the entry of key, what Put would make it, if that needs no
+// other place; ok is false, and nothing has changed, when it does. It saves
+// Put's search for the key.
+func (t *Table) Overwrite(e Entry, key []byte, kind uint8, deadlineMs int64, valueLen int) (over Entry, ok bool) {
+	checkLen(valueLen)
+	s := shapeOf(len(key), valueLen, deadlineMs != 0, 0)
+	if e.SizeBytes() != s.sizeBytes {
+		return e, false
+	}
+	e.writeHead(s, kind, e.Access(), deadlineMs)
+	copy(e.Key(), key)
+	return e, true
+}
+
 // Resize changes the length of an entry's value and keeps all else: key, kind,
 // access, deadline, and the value as far as it fits. Bytes added are zero. An
 // entry that grows out of its place gets room to grow again (as much as it
