@@ -65,6 +65,7 @@ type comparator struct {
 	protocol   int    // 2 or 3
 	relax      []relaxation
 	observe    func(l line, peer resp.Reply) // is told of every pair found equal
+	letThrough func(relaxation string)       // is told of every pair that only a relaxation let through
 }
 
 // run sends the lines on fresh connections to two emptied servers, depth of them
@@ -249,10 +250,14 @@ func (c *comparator) equal(s *session, l line, ours, peer resp.Reply) (bool, err
 	if r == nil || ours.IsError() || peer.IsError() {
 		return false, nil
 	}
+	equal, err := r.equal(l, ours, peer), error(nil)
 	if r.follow != nil {
-		return r.follow(s, l, ours, peer)
+		equal, err = r.follow(s, l, ours, peer)
 	}
-	return r.equal(l, ours, peer), nil
+	if equal {
+		c.letThrough(r.name)
+	}
+	return equal, err
 }
 
 // equalTransaction compares the replies within that of EXEC one by one.
@@ -269,6 +274,7 @@ func (c *comparator) equalTransaction(queued []line, ours, peer resp.Reply) bool
 		if r == nil || a.IsError() || b.IsError() || !r.equal(l, a, b) {
 			return false
 		}
+		c.letThrough(r.name)
 	}
 	return true
 }

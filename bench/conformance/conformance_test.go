@@ -47,7 +47,7 @@ func start(t *testing.T, path string) string {
 
 func compareServers(t *testing.T, ours, peer string, seed uint64, count int) {
 	t.Helper()
-	lines, err := chosen("")
+	lines, err := chosen("", ours)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,12 +156,45 @@ func asStrings(args [][]byte) []string {
 	return words
 }
 
-// TestLinesAreTheirSeed: a seed is all that a report needs to name.
-func TestLinesAreTheirSeed(t *testing.T) {
-	lines, err := chosen("")
+// TestDocumentedLines: Redis's documentation yields lines that Redis accepts, and
+// the options that it declares come up.
+func TestDocumentedLines(t *testing.T) {
+	addr := startRedis(t)
+	templates, err := documented(addr, families())
 	if err != nil {
 		t.Fatal(err)
 	}
+	var names []string
+	seen := map[string]bool{}
+	r := rand.New(rand.NewPCG(3, 3))
+	for _, template := range templates {
+		names = append(names, template[0].word)
+		for range 300 {
+			words := asStrings(expand(r, nil, template))
+			for _, word := range words[1:] {
+				seen[strings.ToUpper(words[0]+" … "+word)] = true
+			}
+		}
+	}
+	for _, name := range []string{"SET", "GETEX", "BITFIELD", "LCS", "COPY", "EXPIRE", "HRANDFIELD", "SCAN", "OBJECT", "RESTORE"} {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is not documented: %v", name, names)
+		}
+	}
+	for _, want := range []string{"SET … KEEPTTL", "SET … EXAT", "GETEX … PERSIST", "BITFIELD … OVERFLOW", "LCS … WITHMATCHLEN", "COPY … REPLACE", "EXPIRE … GT", "SCAN … TYPE", "OBJECT … ENCODING", "RESTORE … ABSTTL"} {
+		if !seen[want] {
+			t.Errorf("%s never comes", want)
+		}
+	}
+}
+
+// TestLinesAreTheirSeed: a seed is all that a report needs to name.
+func TestLinesAreTheirSeed(t *testing.T) {
+	groups, err := compiled(families())
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := generated(groups)
 	show := func(seed uint64) string {
 		var all []string
 		for l := range first(lines(seed), caseLines) {

@@ -49,34 +49,40 @@ func (l line) String() string {
 // source yields the same lines for the same seed, without end.
 type source func(seed uint64) iter.Seq[line]
 
-// generated makes lines from the templates of the families.
-func generated(from []family) (source, error) {
-	type forms struct {
-		templates [][]node
-		until     int // the sum of the weights up to here
-	}
-	var all []forms
-	total := 0
+// group is a number of templates that lines are drawn from alike.
+type group struct {
+	weight    int // in relation to the other groups'
+	templates [][]node
+}
+
+// compiled returns the families' templates as groups.
+func compiled(from []family) ([]group, error) {
 	values := templateValues()
+	var groups []group
 	for _, f := range from {
-		total += f.weight
-		group := forms{until: total}
+		g := group{weight: f.weight}
 		for _, text := range f.templates {
 			nodes, err := compileTemplate(text, values)
 			if err != nil {
 				return nil, fmt.Errorf("family %s: %w", f.name, err)
 			}
-			group.templates = append(group.templates, nodes)
+			g.templates = append(g.templates, nodes)
 		}
-		all = append(all, group)
+		groups = append(groups, g)
 	}
-	if total == 0 {
-		return nil, fmt.Errorf("no family of commands was chosen")
+	return groups, nil
+}
+
+// generated makes lines from groups of templates; there must be one at least.
+func generated(from []group) source {
+	total := 0
+	for _, g := range from {
+		total += g.weight
 	}
 	next := func(r *rand.Rand) [][]byte {
 		at := r.IntN(total)
-		group := all[slices.IndexFunc(all, func(f forms) bool { return at < f.until })]
-		args := expand(r, nil, group.templates[r.IntN(len(group.templates))])
+		i := slices.IndexFunc(from, func(g group) bool { at -= g.weight; return at < 0 })
+		args := expand(r, nil, from[i].templates[r.IntN(len(from[i].templates))])
 		if r.IntN(8) == 0 {
 			args = damage(r, args)
 		}
@@ -106,7 +112,7 @@ func generated(from []family) (source, error) {
 				}
 			}
 		}
-	}, nil
+	}
 }
 
 // damage makes one or two mistakes in a line; the command's name stays.

@@ -47,10 +47,6 @@ func command(out io.Writer, args []string) (err error) {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	lines, err := chosen(*only)
-	if err != nil {
-		return err
-	}
 	oursAddr, stopOurs, err := serve(*ours)
 	if err != nil {
 		return err
@@ -61,6 +57,10 @@ func command(out io.Writer, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stopPeer()) }()
+	lines, err := chosen(*only, oursAddr)
+	if err != nil {
+		return err
+	}
 	protocols := []int{2, 3}
 	if *protocol != 0 {
 		protocols = []int{*protocol}
@@ -83,19 +83,35 @@ func command(out io.Writer, args []string) (err error) {
 	return nil
 }
 
-// chosen returns the source of lines of the families named.
-func chosen(only string) (source, error) {
-	all := families()
-	if only == "" {
-		return generated(all)
-	}
-	names := strings.Split(only, ",")
-	for _, name := range names {
-		if !slices.ContainsFunc(all, func(f family) bool { return f.name == name }) {
-			return nil, fmt.Errorf("there is no family %q", name)
+// documentedWeight is the weight of lines from the server's own documentation;
+// the families' weights add up to about 50.
+const documentedWeight = 12
+
+// chosen returns the source of lines of the families named, some of them drawn
+// from the documentation of the server at addr.
+func chosen(only, addr string) (source, error) {
+	from := families()
+	if only != "" {
+		names := strings.Split(only, ",")
+		for _, name := range names {
+			if !slices.ContainsFunc(from, func(f family) bool { return f.name == name }) {
+				return nil, fmt.Errorf("there is no family %q", name)
+			}
 		}
+		from = slices.DeleteFunc(from, func(f family) bool { return !slices.Contains(names, f.name) })
 	}
-	return generated(slices.DeleteFunc(all, func(f family) bool { return !slices.Contains(names, f.name) }))
+	groups, err := compiled(from)
+	if err != nil {
+		return nil, err
+	}
+	templates, err := documented(addr, from)
+	if err != nil {
+		return nil, err
+	}
+	if len(templates) > 0 {
+		groups = append(groups, group{documentedWeight, templates})
+	}
+	return generated(groups), nil
 }
 
 // serve returns the address of a server, starting it if it is a program.
@@ -134,12 +150,17 @@ type runner struct {
 	protocol   int
 	lines      source
 	tallies    map[string]*tally
+	relaxed    map[string]int // replies let through by each relaxation
 	signatures []string
 }
 
 // run compares at least count lines, in cases from the seed on.
 func (r *runner) run(seed uint64, count int) error {
-	c := &comparator{ours: r.ours, peer: r.peer, protocol: r.protocol, relax: relaxations(), observe: r.observe}
+	r.relaxed = map[string]int{}
+	c := &comparator{
+		ours: r.ours, peer: r.peer, protocol: r.protocol, relax: relaxations(),
+		observe: r.observe, letThrough: func(name string) { r.relaxed[name]++ },
+	}
 	last := seed
 	for sent := 0; sent < count && len(r.signatures) < reportMax; sent += caseLines {
 		last = seed + uint64(sent/caseLines)
@@ -174,7 +195,7 @@ func (r *runner) runCase(c *comparator, seed uint64) error {
 
 // reduce shortens a case that ends with a difference, and reports it.
 func (r *runner) reduce(c comparator, seed uint64, depth int, lines []line, found *difference) error {
-	c.observe = nil
+	c.observe, c.letThrough = nil, func(string) {}
 	if again, err := c.run(lines, 1); err == nil && again != nil {
 		depth = 1
 	}
@@ -237,6 +258,11 @@ func (r *runner) printTallies() {
 		sum.nils += t.nils
 	}
 	fmt.Fprintf(r.out, "RESP%d: %d replies equal, to %d names; %d errors, %d nils\n", r.protocol, sum.lines, len(r.tallies), sum.errors, sum.nils)
+	for _, relaxation := range relaxations() {
+		if count := r.relaxed[relaxation.name]; count > 0 {
+			fmt.Fprintf(r.out, "RESP%d: %5d differed by %s: %s\n", r.protocol, count, relaxation.name, relaxation.reason)
+		}
+	}
 }
 
 // first ends a sequence after n elements.

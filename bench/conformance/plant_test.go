@@ -104,7 +104,7 @@ func TestPlantedNilIsFound(t *testing.T) {
 				}
 				return raw
 			})
-			lines, err := chosen("strings,hashes,keys,expire,rare")
+			lines, err := chosen("strings,hashes,keys,expire,rare", peer)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -93,10 +93,12 @@ func relaxations() []relaxation {
 			equal:   func(_ line, ours, peer resp.Reply) bool { return sameNumber(ours, peer) },
 		},
 		{
-			name:    "self-description",
-			reason:  "it describes the server and its connections: the same kind",
-			applies: named("INFO", "CLIENT ID", "CLIENT INFO", "CLIENT LIST", "COMMAND COUNT"),
-			equal:   func(_ line, ours, peer resp.Reply) bool { return sameKind(ours, peer) },
+			name:   "self-description",
+			reason: "it describes the server and its connections: the same kind",
+			applies: func(l line) bool {
+				return named("INFO", "CLIENT ID", "CLIENT INFO", "CLIENT LIST", "COMMAND COUNT")(l) || l.name() == "COMMAND" && len(l.args) == 1
+			},
+			equal: func(_ line, ours, peer resp.Reply) bool { return sameKind(ours, peer) },
 		},
 		{
 			name:    "greeting",
