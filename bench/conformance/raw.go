@@ -59,7 +59,7 @@ func compareRaw(out io.Writer, ours, peer string) (differing int, err error) {
 			return differing, err
 		}
 		for _, split := range []bool{false, true} {
-			if split && len(request) > 500 {
+			if split && (len(request) > 500 || isForgery(request)) {
 				continue
 			}
 			if err := empty(ours); err != nil {
@@ -78,6 +78,13 @@ func compareRaw(out io.Writer, ours, peer string) (differing int, err error) {
 	}
 	fmt.Fprintf(out, "bytes: %d requests, %d differences\n", len(requests), differing)
 	return differing, nil
+}
+
+// isForgery says whether the request looks like a browser's. Redis ends such a
+// connection at once, with or without the replies that it owes, depending on how
+// the bytes arrive.
+func isForgery(request string) bool {
+	return strings.Contains(request, "POST") || strings.Contains(request, "Host:")
 }
 
 // converse sends bytes, ends its side, and returns all that comes back. That the
