@@ -78,6 +78,7 @@ type Info struct {
 	queryFreeBytes atomic.Int64
 	outputBytes    atomic.Int64
 	pushedBytes    atomic.Int64
+	parked         atomic.Bool
 	softSinceMs    int64
 }
 

@@ -208,8 +208,7 @@ func (c *connection) read() bool {
 			return ok
 		}
 		if !s.received(n) {
-			c.owner.server.stats.queryLimit.Add(1)
-			c.owner.server.log.Warn("closing a client over its query buffer limit", "id", s.id, "addr", s.remote)
+			c.owner.server.overQueryLimit(s)
 			return false
 		}
 		c.execute(s.carry[s.first:], true)
@@ -265,8 +264,7 @@ func (c *connection) flush() bool {
 		return false
 	}
 	if s.overOutputLimit() {
-		server.stats.outputLimit.Add(1)
-		server.log.Warn("closing a client over its output limit", "id", s.id, "addr", s.remote)
+		server.overOutputLimit(s)
 		return false
 	}
 	n, err := c.conn.Write(s.out[s.sent:])
@@ -311,7 +309,7 @@ func (c *connection) awaitResume() bool {
 	if s.resumePending() {
 		return true
 	}
-	if c.eof || len(s.carry)-s.first >= readMaxBytes {
+	if c.eof || s.phase == parked && len(s.carry)-s.first >= readMaxBytes {
 		<-c.wake
 		return true
 	}
@@ -325,7 +323,11 @@ func (c *connection) awaitResume() bool {
 	n, ok := c.receive(s.reserve(&c.pool))
 	if n > 0 {
 		s.more = true
-		return s.received(n)
+		if !s.received(n) {
+			c.owner.server.overQueryLimit(s)
+			return false
+		}
+		return true
 	}
 	if s.carry != nil && len(s.carry) == s.first {
 		s.keep(nil, true, &c.pool)

@@ -171,9 +171,9 @@ func (g *group) refuse(s *session) {
 // act changes the session's phase as its command asked.
 func (s *session) act(action Action) {
 	switch action {
-	case Park:
+	case Park, Retry:
 		s.park(parked)
-	case Block, Retry:
+	case Block:
 		s.park(blocked)
 	case CloseAfterReply:
 		s.phase = finishing
@@ -185,6 +185,7 @@ func (s *session) act(action Action) {
 func (s *session) park(to phase) {
 	s.phase = to
 	s.commandsMax = 1
+	s.info.parked.Store(true)
 	s.info.set(FlagBlocked, to == blocked)
 }
 

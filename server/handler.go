@@ -21,9 +21,9 @@ const (
 	// Block is Park for a command that waits for other clients: a peer that
 	// finishes sending is gone, as in Redis, and the session is closed.
 	Block
-	// Retry parks the session before this command: nothing was executed or
-	// written, and Conn.Resume(nil) executes the same command again (paused
-	// clients, a full journal queue). A peer that goes away ends it, as Block.
+	// Retry is Park before this command: nothing was executed or written, and
+	// Conn.Resume(nil) executes the same command again (paused clients, a full
+	// journal queue).
 	Retry
 )
 

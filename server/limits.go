@@ -22,9 +22,14 @@ const (
 	unauthenticatedArgumentsMax = 10
 	unauthenticatedBulkMaxBytes = 16 << 10
 
-	// largeBulkBytes is the length from which a bulk gets a buffer of its exact
-	// size and is read straight into it (PROTO_MBULK_BIG_ARG).
+	// largeBulkBytes is the length from which a bulk is read straight into a
+	// buffer made for it (PROTO_MBULK_BIG_ARG).
 	largeBulkBytes = 32 << 10
+
+	// bulkUpfrontBytes is the most that a bulk's length alone makes us allocate.
+	// Beyond it the buffer grows with what arrives: a length costs a peer
+	// nothing, and thousands of them must not exhaust the memory.
+	bulkUpfrontBytes = 256 << 10
 
 	// readMinBytes and readMaxBytes bound one read: below the first, more
 	// system calls than needed; above the second, one connection would hold up

@@ -12,6 +12,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"runtime"
@@ -67,9 +68,12 @@ type mailbox struct {
 	adopted  []*session
 	finish   bool
 	force    bool
-	// durable says that the journal has advanced.
-	durable atomic.Bool
+	// durable says that the journal has advanced; closed, that nobody reads
+	// the mailbox any more.
+	durable, closed bool
 }
+
+var errLoopEnded = errors.New("the event loop has ended")
 
 // newLoop starts a loop.
 func newLoop(s *Server) (loopDriver, error) {
@@ -106,8 +110,11 @@ func (l *loop) adopt(s *session, conn net.Conn) error {
 	}
 	s.fd, s.info.fd = fd, fd
 	l.box.mu.Lock()
+	defer l.box.mu.Unlock()
+	if l.box.closed {
+		return errors.Join(errLoopEnded, unix.Close(fd))
+	}
 	l.box.adopted = append(l.box.adopted, s)
-	l.box.mu.Unlock()
 	l.wake()
 	return nil
 }
@@ -115,22 +122,22 @@ func (l *loop) adopt(s *session, conn net.Conn) error {
 // deliver implements driver.
 func (l *loop) deliver(s *session) {
 	l.box.mu.Lock()
+	defer l.box.mu.Unlock()
 	l.box.sessions = append(l.box.sessions, s)
-	l.box.mu.Unlock()
 	l.wake()
 }
 
 func (l *loop) finish() {
 	l.box.mu.Lock()
+	defer l.box.mu.Unlock()
 	l.box.finish = true
-	l.box.mu.Unlock()
 	l.wake()
 }
 
 func (l *loop) force() {
 	l.box.mu.Lock()
+	defer l.box.mu.Unlock()
 	l.box.force = true
-	l.box.mu.Unlock()
 	l.wake()
 }
 
@@ -138,14 +145,17 @@ func (l *loop) ended() <-chan struct{} { return l.over }
 
 // durableAdvanced is what the gate calls.
 func (l *loop) durableAdvanced() {
-	l.box.durable.Store(true)
+	l.box.mu.Lock()
+	defer l.box.mu.Unlock()
+	l.box.durable = true
 	l.wake()
 }
 
 // wake makes a sleeping loop look into its mailbox. While the loop works it
-// costs one atomic read: before it sleeps it looks again.
+// costs one atomic operation: before it sleeps it looks again. The caller holds
+// the mailbox, so that the descriptor is not closed meanwhile.
 func (l *loop) wake() {
-	if l.asleep.CompareAndSwap(1, 0) {
+	if l.asleep.CompareAndSwap(1, 0) && !l.box.closed {
 		// The counter cannot overflow in practice, and there is no other error.
 		signal(l.wakefd)
 	}
@@ -212,7 +222,7 @@ func (l *loop) mailWaits() bool {
 	b := &l.box
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.sessions) > 0 || len(b.adopted) > 0 || b.force || (b.finish && !l.stopping) || b.durable.Load()
+	return len(b.sessions) > 0 || len(b.adopted) > 0 || b.force || (b.finish && !l.stopping) || b.durable
 }
 
 // note remembers what an event says.
@@ -254,7 +264,8 @@ func (l *loop) readMail() (end bool) {
 	b.mu.Lock()
 	letters, adopted := b.sessions, b.adopted
 	b.sessions, b.adopted = nil, nil
-	finish, force := b.finish, b.force
+	finish, force, durable := b.finish, b.force, b.durable
+	b.durable = false
 	b.mu.Unlock()
 	for _, s := range adopted {
 		l.register(s)
@@ -270,7 +281,7 @@ func (l *loop) readMail() (end bool) {
 			}
 		}
 	}
-	if b.durable.Swap(false) {
+	if durable {
 		l.notifying = false
 		l.release()
 	}
@@ -405,8 +416,7 @@ func (l *loop) read(s *session) {
 		return
 	}
 	if !s.received(n) {
-		l.server.stats.queryLimit.Add(1)
-		l.server.log.Warn("closing a client over its query buffer limit", "id", s.id, "addr", s.remote)
+		l.server.overQueryLimit(s)
 		l.drop(s)
 		return
 	}
@@ -544,8 +554,7 @@ func (l *loop) write(s *session, durable uint64) {
 		}
 		s.noteOutput()
 		if s.overOutputLimit() {
-			l.server.stats.outputLimit.Add(1)
-			l.server.log.Warn("closing a client over its output limit", "id", s.id, "addr", s.remote)
+			l.server.overOutputLimit(s)
 			l.drop(s)
 			return
 		}
@@ -581,6 +590,9 @@ func (l *loop) next(s *session) {
 	switch {
 	case s.pending() > 0 && s.ready.writable:
 		l.enqueue(s)
+	case s.phase == blocked && s.ready.hangup:
+		// The peer went away before its command blocked.
+		l.drop(s)
 	case s.pending() == 0 && (l.stopping || s.phase == finishing):
 		l.startDrain(s)
 	case s.phase == draining && s.ready.readable:
@@ -668,8 +680,7 @@ func (l *loop) drop(s *session) {
 func (l *loop) close() {
 	l.box.mu.Lock()
 	adopted := l.box.adopted
-	l.box.adopted = nil
-	l.box.force = true
+	l.box.adopted, l.box.closed = nil, true
 	l.box.mu.Unlock()
 	for _, s := range adopted {
 		l.register(s)
@@ -679,8 +690,8 @@ func (l *loop) close() {
 			l.drop(s)
 		}
 	}
-	l.asleep.Store(0)
-	unix.Close(l.epoll)
-	unix.Close(l.wakefd)
+	// Nothing is lost with these two, whatever their close says.
+	_ = unix.Close(l.epoll)
+	_ = unix.Close(l.wakefd)
 	close(l.over)
 }

@@ -164,6 +164,7 @@ func TestClientLineAgainstRedis(t *testing.T) {
 	withDrivers(t, func(r *rig) {
 		c := r.dial()
 		info := c.serverConn().Info()
+		r.eventually("nothing is pending", func() bool { return info.outputBytes.Load() == 0 })
 		ours := string(r.server.Clients().List()[0].AppendLine(nil, r.server.now()))
 		if got, want := fieldNames(ours), fieldNames(theirs); got != want {
 			r.Errorf("the fields are\n%s\nwant\n%s", got, want)

@@ -249,7 +249,7 @@ func (s *session) sweep(nowMs int64, settings *Settings) {
 	idleMs := nowMs - i.activeMs.Load()
 	flags := i.Flags.Load()
 	const spared = FlagReplica | FlagMaster | FlagBlocked | FlagPubSub
-	if timeout := settings.IdleTimeoutSeconds; timeout > 0 && idleMs > timeout*1000 && flags&spared == 0 {
+	if timeout := settings.IdleTimeoutSeconds; timeout > 0 && idleMs > timeout*1000 && flags&spared == 0 && !i.parked.Load() {
 		s.server.log.Debug("closing an idle client", "id", s.id, "addr", s.remote)
 		s.Kill()
 		return
@@ -258,13 +258,14 @@ func (s *session) sweep(nowMs int64, settings *Settings) {
 	memory := i.outputMemory()
 	switch {
 	case limit.HardBytes > 0 && memory > limit.HardBytes:
+		s.server.overOutputLimit(s)
 		s.Kill()
 	case limit.SoftBytes == 0 || memory <= limit.SoftBytes:
 		i.softSinceMs = 0
 	case i.softSinceMs == 0:
 		i.softSinceMs = nowMs
 	case nowMs-i.softSinceMs >= limit.SoftSeconds*1000:
-		s.server.log.Warn("closing a client over its soft output limit", "id", s.id, "addr", s.remote, "bytes", memory)
+		s.server.overOutputLimit(s)
 		s.Kill()
 	}
 	if idleMs > idleShrinkMs && i.queryFreeBytes.Load() > readMinBytes {

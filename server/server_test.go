@@ -174,6 +174,16 @@ func TestBlockedDisconnect(t *testing.T) {
 			blocked.Resume(func(out []byte) []byte { panic("resumed after its end") })
 			blocked.Push([]byte("+NOBODY\r\n"), 0)
 		}
+		// Also when it went away before the command blocked.
+		for range 50 {
+			c := r.dial()
+			c.send("PING\r\nBLOCK\r\n")
+			if err := c.Conn.(*net.TCPConn).CloseWrite(); err != nil {
+				r.Fatal(err)
+			}
+			c.expect("+PONG\r\n")
+			c.expectGone()
+		}
 	})
 }
 

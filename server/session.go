@@ -14,7 +14,8 @@ type phase uint8
 const (
 	// running: commands are read and executed.
 	running phase = iota
-	// parked: a command's reply is being made elsewhere.
+	// parked: a command's reply is being made elsewhere, or it waits to be
+	// executed.
 	parked
 	// blocked: as parked, but a peer that stops sending ends it.
 	blocked
@@ -134,6 +135,7 @@ func (s *session) Push(data []byte, seq uint64) {
 		m.seq = max(m.seq, seq)
 		s.info.pushedBytes.Store(int64(len(m.pushed)))
 		if s.overOutputLimit() {
+			s.server.overOutputLimit(s)
 			m.kill = true
 			m.pushed = nil
 		}
@@ -191,6 +193,7 @@ func (s *session) apply(taken letter, p *pool) bool {
 	}
 	if taken.resumed {
 		s.phase = running
+		s.info.parked.Store(false)
 		s.info.set(FlagBlocked, false)
 		if taken.reply != nil {
 			s.out = taken.reply(s.output(p))
@@ -247,36 +250,49 @@ func (s *session) runnable() bool {
 	return s.phase == running && !s.ready.gated && s.pending() < outputHighBytes
 }
 
-// reserve makes room in carry for the next read and returns the room. Its size
-// is exact when a large bulk is on its way.
+// reserve makes room in carry for the next read and returns the room. It ends
+// where a large bulk on its way ends, so that the bulk has its buffer for itself.
 func (s *session) reserve(p *pool) []byte {
 	have := len(s.carry) - s.first
-	room, exact := readMinBytes, false
-	if wanted := s.reader.wanted(); wanted-have > 0 && s.reader.bulkBytes >= largeBulkBytes {
-		room, exact = wanted-have, true
+	wanted := s.bulkEnd(have)
+	room := readMinBytes
+	if wanted > 0 {
+		room = min(room, wanted-have)
 	}
 	if cap(s.carry)-len(s.carry) < room {
-		s.moveCarry(have, room, exact, p)
+		s.moveCarry(have, s.carrySize(have), p)
 	}
 	limit := cap(s.carry)
-	if exact {
-		limit = len(s.carry) + room
+	if wanted > 0 {
+		limit = min(limit, s.first+wanted)
 	}
 	return s.carry[len(s.carry):limit]
 }
 
-// moveCarry moves what is left over to the front of a buffer with room behind
-// it. Growth at least doubles what has been copied once already, so that the
-// copies of a request of many large arguments stay linear.
-func (s *session) moveCarry(have, room int, exact bool, p *pool) {
-	size := have + room
-	if size <= cap(s.carry) && s.first > 0 && (s.first >= have || exact) {
+// bulkEnd is how long the carry is once the large bulk in progress is whole; 0
+// when there is none.
+func (s *session) bulkEnd(have int) int {
+	if wanted := s.reader.wanted(); wanted > have && s.reader.bulkBytes >= largeBulkBytes {
+		return wanted
+	}
+	return 0
+}
+
+// carrySize is the size of buffer for a carry that has some bytes: doubling
+// keeps all copying of a long request linear, a large bulk ends it exactly.
+func (s *session) carrySize(have int) int {
+	if wanted := s.bulkEnd(have); wanted > 0 {
+		return min(wanted, max(bulkUpfrontBytes, 2*have))
+	}
+	return max(have+readMinBytes, 2*have)
+}
+
+// moveCarry moves what is left over to the front of a buffer of at least size.
+func (s *session) moveCarry(have, size int, p *pool) {
+	if size <= cap(s.carry) && s.first >= have {
 		copy(s.carry[:have], s.carry[s.first:])
 		s.carry, s.first = s.carry[:have], 0
 		return
-	}
-	if have >= largeBulkBytes {
-		size = max(size, have*2)
 	}
 	moved := append(p.get(size), s.carry[s.first:]...)
 	p.put(s.carry)
@@ -300,11 +316,7 @@ func (s *session) keep(rest []byte, inCarry bool, p *pool) {
 		p.put(s.carry)
 		s.carry, s.first = nil, 0
 	case !inCarry:
-		size := len(rest)
-		if s.reader.inBulk {
-			size = max(size, s.reader.wanted())
-		}
-		s.carry, s.first = append(p.get(size), rest...), 0
+		s.carry, s.first = append(p.get(s.carrySize(len(rest))), rest...), 0
 	case cap(s.carry) > outputKeepBytes && len(rest) < cap(s.carry)/8 && !s.reader.inBulk:
 		// A large request has passed; its buffer goes.
 		s.carry, s.first = append(p.get(len(rest)), rest...), 0

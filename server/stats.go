@@ -37,6 +37,18 @@ type Stats struct {
 	MemoryBytes int64
 }
 
+// overQueryLimit notes that a session is closed for what it has sent.
+func (s *Server) overQueryLimit(of *session) {
+	s.stats.queryLimit.Add(1)
+	s.log.Warn("closing a client over its query buffer limit", "id", of.id, "addr", of.remote)
+}
+
+// overOutputLimit notes that a session is closed for what it does not read.
+func (s *Server) overOutputLimit(of *session) {
+	s.stats.outputLimit.Add(1)
+	s.log.Warn("closing a client over its output limit", "id", of.id, "addr", of.remote)
+}
+
 // Stats reads the counters and looks at every session once.
 func (s *Server) Stats() Stats {
 	c := &s.stats

@@ -1,0 +1,161 @@
+// This file owns the spec of the passive session: it works without a socket,
+// without allocating per command, and with bounded buffers.
+
+package server
+
+import (
+	"strings"
+	"testing"
+)
+
+// bareSession is a session that the test drives.
+func bareSession(h Handler) (*session, *group) {
+	settings := testSettings(0)
+	server := &Server{settings: func() *Settings { return settings }, clients: newClients()}
+	s := &session{server: server, commandsMax: sessionCommandsMax}
+	s.executor = h.Open(s)
+	p := &pool{most: 4}
+	return s, &group{pass: noPass{}, pool: p}
+}
+
+// step feeds one window and takes what is to be sent.
+func step(s *session, g *group, window []byte) string {
+	g.add(s, window, false)
+	g.run()
+	g.clear()
+	out := string(s.out[s.sent:])
+	s.written(s.pending(), g.pool)
+	return out
+}
+
+func TestSessionWithoutSocket(t *testing.T) {
+	s, g := bareSession(newToy())
+	if got := step(s, g, []byte("PING\r\nPARK\r\nPING\r\nECHO x\r\n")); got != "+PONG\r\n" || s.phase != parked {
+		t.Errorf("%q in phase %d", got, s.phase)
+	}
+	if rest := string(s.carry[s.first:]); rest != "PING\r\nECHO x\r\n" || !s.more {
+		t.Errorf("left over: %q", rest)
+	}
+	s.phase = running
+	g.add(s, s.carry[s.first:], true)
+	g.run()
+	g.clear()
+	if got := string(s.out); got != "+PONG\r\n" || !s.more {
+		// After a park one command is tried, then more and more.
+		t.Errorf("after the park %q, more %v", got, s.more)
+	}
+	g.add(s, s.carry[s.first:], true)
+	g.run()
+	g.clear()
+	if got := string(s.out); got != "+PONG\r\n$1\r\nx\r\n" || s.carry != nil {
+		t.Errorf("then %q, %q left", got, s.carry)
+	}
+}
+
+// pingExecutor allocates nothing itself.
+type pingExecutor struct{ echoExecutor }
+
+func (pingExecutor) Open(Conn) Executor { return pingExecutor{} }
+func (pingExecutor) Execute(out []byte, _ [][]byte) ([]byte, Action) {
+	return append(out, "+PONG\r\n"...), Continue
+}
+
+// The way of a command through the session allocates nothing.
+func TestSessionAllocations(t *testing.T) {
+	s, g := bareSession(pingExecutor{})
+	window := []byte(strings.Repeat(request("SET", "key", "value"), 64))
+	if n := testing.AllocsPerRun(100, func() {
+		g.add(s, window, false)
+		g.run()
+		g.clear()
+		s.written(s.pending(), g.pool)
+	}); n > 0 {
+		t.Errorf("%v allocations for 64 commands", n)
+	}
+	if s.carry != nil || s.out != nil {
+		t.Error("an idle session holds buffers")
+	}
+}
+
+// A length alone allocates little; the buffer grows with what arrives, and all
+// copying together is linear.
+func TestSessionLargeBulk(t *testing.T) {
+	s, g := bareSession(echoExecutor{})
+	const size = 64 << 20
+	step(s, g, []byte("*2\r\n$4\r\nECHO\r\n$67108864\r\nx"))
+	if n := cap(s.carry); n > bulkUpfrontBytes {
+		t.Errorf("%d bytes allocated for a length", n)
+	}
+	moves, copied, before := 0, 0, cap(s.carry)
+	for sent := 1; sent < size+2; {
+		room := s.reserve(g.pool)
+		if cap(s.carry) != before {
+			moves, copied, before = moves+1, copied+len(s.carry), cap(s.carry)
+		}
+		n := min(len(room), readMaxBytes, size+2-sent)
+		if !s.received(n) {
+			t.Fatal("over the limit")
+		}
+		sent += n
+		if sent < size+2 {
+			g.add(s, s.carry[s.first:], true)
+			g.run()
+			g.clear()
+		}
+	}
+	if s.pending() != 0 {
+		t.Errorf("%d bytes answered early", s.pending())
+	}
+	if moves > 12 || copied > 2*size {
+		t.Errorf("%d moves of %d bytes", moves, copied)
+	}
+	if waste := cap(s.carry) - size; waste > 1000 {
+		t.Errorf("%d bytes more than the request", waste)
+	}
+	g.add(s, s.carry[s.first:], true)
+	g.run()
+	g.clear()
+	if s.pending() != size+len("$67108864\r\n\r\n") || s.carry != nil {
+		t.Errorf("%d bytes answered", s.pending())
+	}
+}
+
+// A request of many arguments in small pieces: bytes copied stay linear.
+func TestSessionManyArguments(t *testing.T) {
+	s, g := bareSession(pingExecutor{})
+	data := []byte(request(strings.Split(strings.Repeat("x,", 300_000), ",")...))
+	copied, before := 0, 0
+	step(s, g, data[:100])
+	for at := 100; at < len(data); {
+		room := s.reserve(g.pool)
+		if cap(s.carry) != before {
+			copied, before = copied+len(s.carry), cap(s.carry)
+		}
+		n := copy(room[:min(len(room), 1000)], data[at:])
+		if !s.received(n) {
+			t.Fatal("over the limit")
+		}
+		at += n
+		g.add(s, s.carry[s.first:], true)
+		g.run()
+		g.clear()
+	}
+	if got := string(s.out); got != "+PONG\r\n" {
+		t.Errorf("answered %q", got)
+	}
+	if copied > 2*len(data) {
+		t.Errorf("%d bytes copied for %d", copied, len(data))
+	}
+}
+
+func BenchmarkSession(b *testing.B) {
+	s, g := bareSession(pingExecutor{})
+	window := []byte(strings.Repeat(request("SET", "key:000000012345", "0123456789abcdef0123456789abcdef"), 64))
+	b.SetBytes(int64(len(window)))
+	for b.Loop() {
+		g.add(s, window, false)
+		g.run()
+		g.clear()
+		s.written(s.pending(), g.pool)
+	}
+}
