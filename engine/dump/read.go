@@ -1,0 +1,270 @@
+package dump
+
+// This file owns the reading of values. It must not know footers, nor how the
+// packed hashes of older servers are laid out.
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"reminis/engine/listpack"
+)
+
+// Limits bound what a value may become, in bytes.
+type Limits struct {
+	StringBytes int // one string
+	TotalBytes  int // all strings of a value that had to be decompressed
+}
+
+// Value is what was read.
+type Value struct {
+	Type Type
+	// Text is the string, of TypeString.
+	Text []byte
+	// Pairs are the fields and values of a hash in turn; at least one pair, and
+	// no field twice.
+	Pairs [][]byte
+}
+
+// IsHash says whether the value is a hash, in whatever form it came.
+func (v *Value) IsHash() bool { return v.Type != TypeString }
+
+// ErrType is returned for a value of a type that Redis has and this package does
+// not read.
+var ErrType = errors.New("dump: a value of this type is not supported")
+
+// errEnd is wrapped by the errors for bytes that end too early.
+var errEnd = errors.New("dump: the value is cut off")
+
+// typeMax is Redis 7.0's last type; 8 is none.
+const typeMax = 19
+
+// Reader reads values from bytes. What it returns may alias them.
+type Reader struct {
+	data   []byte
+	at     int
+	limits Limits
+	left   int // of Limits.TotalBytes
+}
+
+// NewReader reads data from its first byte on.
+func NewReader(data []byte, limits Limits) *Reader {
+	return &Reader{data: data, limits: limits, left: limits.TotalBytes}
+}
+
+// Offset is how many bytes were read.
+func (r *Reader) Offset() int { return r.at }
+
+// Value reads a type and its value.
+func (r *Reader) Value() (Value, error) {
+	r.left = r.limits.TotalBytes
+	first, err := r.take(1)
+	if err != nil {
+		return Value{}, err
+	}
+	v := Value{Type: Type(first[0])}
+	switch v.Type {
+	case TypeString:
+		v.Text, err = r.String()
+	case TypeHash:
+		v.Pairs, err = r.hash()
+	case TypeHashListpack:
+		v.Pairs, err = r.packed(listpackPairs)
+	case TypeHashZiplist:
+		v.Pairs, err = r.packed(ziplistPairs)
+	case TypeHashZipmap:
+		v.Pairs, err = r.packed(zipmapPairs)
+	default:
+		if v.Type == 8 || v.Type > typeMax {
+			return Value{}, fmt.Errorf("dump: %d is no type", v.Type)
+		}
+		return Value{}, ErrType
+	}
+	if err == nil && v.IsHash() {
+		err = checkPairs(v.Pairs)
+	}
+	if err != nil {
+		return Value{}, err
+	}
+	return v, nil
+}
+
+// take returns the next n bytes.
+func (r *Reader) take(n int) ([]byte, error) {
+	if n < 0 || n > len(r.data)-r.at {
+		return nil, fmt.Errorf("%w: %d bytes are asked for at %d of %d", errEnd, n, r.at, len(r.data))
+	}
+	r.at += n
+	return r.data[r.at-n : r.at : r.at], nil
+}
+
+// head reads a length, or the kind of a string that is encoded specially.
+func (r *Reader) head() (n uint64, special bool, err error) {
+	first, err := r.take(1)
+	if err != nil {
+		return 0, false, err
+	}
+	var more []byte
+	switch b := first[0]; {
+	case b < length14:
+		return uint64(b), false, nil
+	case b < length32:
+		more, err = r.take(1)
+		if err != nil {
+			return 0, false, err
+		}
+		return uint64(b&0x3F)<<8 | uint64(more[0]), false, nil
+	case b >= encoded:
+		return uint64(b & 0x3F), true, nil
+	case b == length32:
+		if more, err = r.take(4); err != nil {
+			return 0, false, err
+		}
+		return uint64(binary.BigEndian.Uint32(more)), false, nil
+	case b == length64:
+		if more, err = r.take(8); err != nil {
+			return 0, false, err
+		}
+		return binary.BigEndian.Uint64(more), false, nil
+	}
+	return 0, false, fmt.Errorf("dump: byte %#x at %d begins no length", first[0], r.at-1)
+}
+
+// Length reads a length or count. Like Redis it does not mind the form of a
+// special string.
+func (r *Reader) Length() (uint64, error) {
+	n, _, err := r.head()
+	return n, err
+}
+
+// size is Length for bytes that must be in memory.
+func (r *Reader) size() (int, error) {
+	n, err := r.Length()
+	if err == nil && n > uint64(len(r.data)) {
+		err = fmt.Errorf("%w: a length of %d in %d bytes", errEnd, n, len(r.data))
+	}
+	return int(n), err
+}
+
+// String reads a string, in any of its forms.
+func (r *Reader) String() ([]byte, error) {
+	n, special, err := r.head()
+	switch {
+	case err != nil:
+		return nil, err
+	case special:
+		return r.special(encoded | byte(n))
+	case n > uint64(len(r.data)):
+		return nil, fmt.Errorf("%w: a string of %d bytes in %d", errEnd, n, len(r.data))
+	case n > uint64(r.limits.StringBytes):
+		return nil, fmt.Errorf("dump: a string of %d bytes, %d are the limit", n, r.limits.StringBytes)
+	}
+	return r.take(int(n))
+}
+
+// special reads a string that is an integer or compressed.
+func (r *Reader) special(kind byte) ([]byte, error) {
+	switch kind {
+	case encodedInt8:
+		b, err := r.take(1)
+		if err != nil {
+			return nil, err
+		}
+		return strconv.AppendInt(nil, int64(int8(b[0])), 10), nil
+	case encodedInt16:
+		b, err := r.take(2)
+		if err != nil {
+			return nil, err
+		}
+		return strconv.AppendInt(nil, int64(int16(binary.LittleEndian.Uint16(b))), 10), nil
+	case encodedInt32:
+		b, err := r.take(4)
+		if err != nil {
+			return nil, err
+		}
+		return strconv.AppendInt(nil, int64(int32(binary.LittleEndian.Uint32(b))), 10), nil
+	case encodedLZF:
+		return r.compressed()
+	}
+	return nil, fmt.Errorf("dump: %#x is no form of a string", kind)
+}
+
+func (r *Reader) compressed() ([]byte, error) {
+	packedBytes, err := r.size()
+	if err != nil {
+		return nil, err
+	}
+	sizeBytes, err := r.Length()
+	if err != nil {
+		return nil, err
+	}
+	if sizeBytes > uint64(min(r.limits.StringBytes, r.left)) {
+		return nil, fmt.Errorf("dump: a string of %d bytes, the limit is %d, of which %d are left", sizeBytes, r.limits.StringBytes, r.left)
+	}
+	r.left -= int(sizeBytes)
+	data, err := r.take(packedBytes)
+	if err != nil {
+		return nil, err
+	}
+	return expand(data, int(sizeBytes))
+}
+
+// hash reads a count and so many fields and values.
+func (r *Reader) hash() ([][]byte, error) {
+	count, err := r.Length()
+	if err != nil {
+		return nil, err
+	}
+	// Every field and value takes a byte at least.
+	if count > uint64(len(r.data)-r.at)/2 {
+		return nil, fmt.Errorf("%w: %d fields in %d bytes", errEnd, count, len(r.data)-r.at)
+	}
+	pairs := make([][]byte, 2*count)
+	for i := range pairs {
+		if pairs[i], err = r.String(); err != nil {
+			return nil, err
+		}
+	}
+	return pairs, nil
+}
+
+// packed reads a string and the pairs in it.
+func (r *Reader) packed(pairsOf func([]byte) ([][]byte, error)) ([][]byte, error) {
+	data, err := r.String()
+	if err != nil {
+		return nil, err
+	}
+	return pairsOf(data)
+}
+
+func listpackPairs(data []byte) ([][]byte, error) {
+	if err := listpack.Validate(data); err != nil {
+		return nil, err
+	}
+	pairs := make([][]byte, 0, listpack.Len(data))
+	for at := listpack.First(data); at != listpack.None; at = listpack.Next(data, at) {
+		x := listpack.Get(data, at)
+		if x.Text == nil {
+			x.Text = x.AppendTo(nil)
+		}
+		pairs = append(pairs, x.Text)
+	}
+	return pairs, nil
+}
+
+// checkPairs says what is wrong with the fields of a hash.
+func checkPairs(pairs [][]byte) error {
+	if len(pairs) == 0 || len(pairs)%2 != 0 {
+		return fmt.Errorf("dump: a hash of %d fields and values", len(pairs))
+	}
+	seen := make(map[string]struct{}, len(pairs)/2)
+	for i := 0; i < len(pairs); i += 2 {
+		if _, twice := seen[string(pairs[i])]; twice {
+			return fmt.Errorf("dump: field %.64q of a hash comes twice", pairs[i])
+		}
+		seen[string(pairs[i])] = struct{}{}
+	}
+	return nil
+}
