@@ -67,11 +67,20 @@ type Declaration struct {
 	// Tips and Categories go into COMMAND INFO and ACL as they are.
 	Tips       []string
 	Categories []string
+	// DocFlags are COMMAND DOCS's: syscmd, deprecated.
+	DocFlags []string
+	// Unavailable is what the command always answers, "" when it works.
+	Unavailable Error
+	// History is what changed since the command came, for COMMAND DOCS.
+	History []Change
 	// Arity overrides what the grammar says; ArityReason says why.
 	Arity       int
 	ArityReason string
 	Reply       reply.Shape
 }
+
+// Change is what a version of Redis changed about a command.
+type Change struct{ Since, Text string }
 
 // Command is a declared command or subcommand.
 type Command struct {
@@ -196,6 +205,7 @@ const (
 	Connection   Family = "connection"
 	Server       Family = "server"
 	Transactions Family = "transactions"
+	Scripting    Family = "scripting"
 	Memory       Family = "memory"
 )
 
@@ -226,6 +236,16 @@ func NewTable(families ...[]*Command) *Table {
 
 // All is every command in the order of declaration.
 func (t *Table) All() []*Command { return t.all }
+
+// each visits every command, and each container's subcommands behind it.
+func (t *Table) each(visit func(c *Command)) {
+	for _, c := range t.all {
+		visit(c)
+		for _, sub := range c.Subs {
+			visit(sub)
+		}
+	}
+}
 
 // find looks up the command that argv names, subcommands included. It returns
 // the container when the second word names none.

@@ -35,19 +35,30 @@ type Core struct {
 type Config interface {
 	// Get is the value of one directive as CONFIG GET prints it.
 	Get(name string) string
-	// Match visits the directives that match a glob, in order of name.
-	Match(pattern string, visit func(name, value string))
-	// Set changes directives (name, value, name, value …), all or none.
-	Set(pairs [][]byte) error
+	// Match visits the directives that any of the patterns match, each once.
+	// Names of directives without wildcards find hidden ones too.
+	Match(patterns []string, visit func(name, value string))
+	// Set changes directives (name, value, name, value …), all or none. local
+	// says that the client is on this host. The error's text is what follows
+	// "ERR " in the reply.
+	Set(pairs []string, local bool) error
+	// Rewrite writes the configuration into its file; errors as Set's.
+	Rewrite() error
 }
 
 // Clients are the connections of the process.
 type Clients interface {
-	// List appends a line as CLIENT LIST prints it for every client that keep
-	// accepts.
-	List(dst []byte, keep func(ClientRow) bool) []byte
-	// Kill closes every client that keep accepts and returns their number.
-	Kill(keep func(ClientRow) bool) int
+	// Each visits the open clients in order of id, until visit returns false.
+	Each(visit func(Client) bool)
+}
+
+// Client is one connection, seen from the sessions of others.
+type Client interface {
+	Row() ClientRow
+	// AppendLine appends the client as CLIENT LIST prints it, without a line end.
+	AppendLine(dst []byte) []byte
+	// Kill closes the connection soon; what it has to send is dropped.
+	Kill()
 }
 
 // ClientRow is what CLIENT LIST and CLIENT KILL filter by.
@@ -56,15 +67,65 @@ type ClientRow struct {
 	RemoteAddr string
 	LocalAddr  string
 	User       string
-	Type       string // normal, master, replica, pubsub
+	Class      ClientClass
 }
+
+// ClientClass is what the TYPE of CLIENT LIST and CLIENT KILL distinguishes.
+type ClientClass uint8
+
+const (
+	ClassNormal ClientClass = iota
+	ClassMaster
+	ClassReplica
+	ClassPubSub
+)
 
 // Process is the server as a process.
 type Process interface {
-	// Shutdown stops the server cleanly; it returns an error when it cannot.
-	Shutdown(save bool) error
-	// Info writes the sections of INFO that only the process knows.
-	Info(section string) [][2]string
+	// Figures are what INFO tells of the process.
+	Figures() Figures
+	// Log writes a line for the operator.
+	Log(text string)
+	// ResetFigures starts the counters among them anew.
+	ResetFigures()
+	// Shutdown has the server stop soon, whatever the clients do; it returns an
+	// error when it cannot.
+	Shutdown(how ShutdownRequest) error
+}
+
+// ShutdownRequest is what SHUTDOWN's arguments say.
+type ShutdownRequest struct {
+	// Save and NoSave ask for a snapshot or against one; Now does not wait for
+	// clients to read what they are owed; Force goes on where saving fails.
+	Save, NoSave, Now, Force bool
+}
+
+// Figures are a moment of the process. Sizes are in bytes.
+type Figures struct {
+	ProcessID  int
+	RunID      string // 40 hexadecimal digits, new with each start
+	Port       int
+	StartMs    int64
+	Executable string
+	ConfigFile string
+	Supervised string
+	System     string // system, release and machine, as INFO's os has them
+	Polling    string // how connections are waited for
+	Loops      int
+
+	Connected, Blocked, PubSub                  int
+	MaxClients                                  int
+	LongestInputBytes, LongestOutputBytes       int64
+	ClientBytes                                 int64
+	Accepted, Refused                           int64
+	InputBytes, OutputBytes                     int64
+	Reads, Writes                               int64
+	ProtocolErrors, QueryLimited, OutputLimited int64
+	CommandsPerSecond                           int64
+	InputBytesPerSecond, OutputBytesPerSecond   float64
+
+	ResidentBytes, HeapBytes, HeapIdleBytes, SystemBytes int64
+	UserMicroseconds, SystemMicroseconds                 int64
 }
 
 // Store is the durable side, nil for a pure cache.
@@ -73,8 +134,26 @@ type Store interface {
 	Reload() error
 	// Backup writes a consistent copy into a new directory.
 	Backup(dir string) error
-	// Info is the persistence section of INFO.
-	Info() [][2]string
+	// Figures are what INFO tells of persistence.
+	Figures() StoreFigures
+}
+
+// StoreFigures are a moment of the store.
+type StoreFigures struct {
+	// Durability is how plain keys are kept: always, everysec, no.
+	Durability string
+	// AppendedSeq, DurableSeq and CheckpointSeq number the last batch, the last
+	// that is on the disk, and the last in a checkpoint.
+	AppendedSeq, DurableSeq, CheckpointSeq uint64
+	Checkpoints                            uint64 // since the start
+	CheckpointTimeMs                       int64  // time of its last batch
+	CheckpointTookMs                       int64
+	PendingBytes, JournalBytes, RowBytes   int64
+	Segments                               int
+	Syncs                                  uint64
+	// Failed says that writes are refused, LastError why.
+	Failed    bool
+	LastError string
 }
 
 // Stats are the counters of commands.
@@ -82,6 +161,35 @@ type Stats struct {
 	Commands atomic.Int64
 	Rejected atomic.Int64
 	Errors   atomic.Int64
+
+	peakBytes atomic.Int64
+	errors    errorCounts
+}
+
+// notePeak is the most memory that was ever noted, used now included.
+func (s *Stats) notePeak(used int64) int64 {
+	for {
+		peak := s.peakBytes.Load()
+		if used <= peak {
+			return peak
+		}
+		if s.peakBytes.CompareAndSwap(peak, used) {
+			return used
+		}
+	}
+}
+
+// resetStats is CONFIG RESETSTAT.
+func (k *Core) resetStats() {
+	data := k.Engine.Stats()
+	for _, counter := range []*atomic.Int64{
+		&k.stats.Commands, &k.stats.Rejected, &k.stats.Errors, &data.Expired, &data.Hits, &data.Misses,
+	} {
+		counter.Store(0)
+	}
+	k.stats.errors.reset()
+	k.Table.each(func(c *Command) { c.stats.reset() })
+	k.Process.ResetFigures()
 }
 
 // NewCore builds a command processor over e with the commands of t.

@@ -71,7 +71,7 @@ func (s *Session) admit(c *Command, argv [][]byte) error {
 	if n := c.arity(); n > 0 && len(argv) != n || len(argv) < -n {
 		return errArity(c)
 	}
-	if !s.Authenticated && !c.is(NoAuth) {
+	if !c.is(NoAuth) && s.AuthRequired() {
 		return ErrNoAuth
 	}
 	if s.multi.open && c.is(NoMulti) {
@@ -85,12 +85,17 @@ func (s *Session) admit(c *Command, argv [][]byte) error {
 func (s *Session) reject(c *Command, err error, argv [][]byte) {
 	s.multi.spoil()
 	s.Core.stats.Rejected.Add(1)
+	if c != nil {
+		c.stats.rejected.Add(1)
+	}
 	s.fail(c, err, argv)
 }
 
 func (s *Session) fail(c *Command, err error, argv [][]byte) {
+	line := errText(c, err, argv)
 	s.Core.stats.Errors.Add(1)
-	s.writer.ErrorLine(errText(c, err, argv))
+	s.Core.stats.errors.count(line)
+	s.writer.ErrorLine(line)
 }
 
 // call runs an admitted command outside of EXEC. args are what follows its name.

@@ -53,6 +53,21 @@ const (
 	ErrLCSTooLong       Error = "ERR String too long for LCS"
 	ErrLCSMemory        Error = "ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len"
 
+	errClientName    Error = "ERR Client names cannot contain spaces, newlines or special characters."
+	errNoSuchClient  Error = "ERR No such client"
+	errHelloNoAuth   Error = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time"
+	errDebugDisabled Error = "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run it from a local connection, otherwise you need to set this option in the configuration file, and then restart the server."
+	errProtocolType  Error = "ERR Wrong protocol type name. Please use one of the following: string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false"
+	errResp2         Error = "ERR RESP2 is not supported by this command"
+	errNoShutdown    Error = "ERR No shutdown in progress."
+	errNoSnapshot    Error = "ERR snapshots in Redis's format are not supported yet; the store is durable by itself"
+	errNoRewrite     Error = "ERR there is no append-only file to rewrite; the store compacts its journal by itself"
+
+	errReloadOption      Error = "ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options."
+	errReloadUnsupported Error = "ERR DEBUG RELOAD does not support MERGE, NOFLUSH and NOSAVE here"
+
+	errNoStore Error = "ERR this server keeps nothing on disk (appendonly no, no save points)"
+
 	ErrNestedMulti    Error = "ERR MULTI calls can not be nested"
 	ErrNoMulti        Error = "ERR Command not allowed inside a transaction"
 	ErrExecNoMulti    Error = "ERR EXEC without MULTI"
@@ -90,6 +105,21 @@ func upToNul(a []byte) []byte {
 
 func errUnknownSubcommand(c *Command, word []byte) error {
 	return Error(fmt.Sprintf("ERR unknown subcommand '%s'. Try %s HELP.", upToNul(word[:min(len(word), 128)]), strings.ToUpper(c.Name)))
+}
+
+// errHelloOption names the word of HELLO that is none.
+func errHelloOption(word []byte) error {
+	return Error("ERR Syntax error in HELLO option '" + string(upToNul(word)) + "'")
+}
+
+func errClientAttribute(name string) error {
+	return Error("ERR " + name + " cannot contain spaces, newlines or special characters.")
+}
+
+// errUsage is the answer of containers that parse their subcommands themselves
+// (networking.c addReplySubcommandSyntaxError).
+func errUsage(c string, word []byte) error {
+	return Error(fmt.Sprintf("ERR unknown subcommand or wrong number of arguments for '%s'. Try %s HELP.", upToNul(word[:min(len(word), 128)]), c))
 }
 
 func errArity(c *Command) error {

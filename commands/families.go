@@ -12,5 +12,7 @@ func DefaultTable() *Table {
 		hashCommands(),
 		databaseCommands(),
 		transactionCommands(),
+		connectionCommands(),
+		serverCommands(),
 	)
 }

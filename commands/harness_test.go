@@ -23,18 +23,22 @@ type fakeConfig map[string]string
 
 func (c fakeConfig) Get(name string) string { return c[name] }
 
-func (c fakeConfig) Match(pattern string, visit func(name, value string)) {
-	if value, ok := c[pattern]; ok {
-		visit(pattern, value)
+func (c fakeConfig) Match(patterns []string, visit func(name, value string)) {
+	for _, name := range patterns {
+		if value, ok := c[name]; ok {
+			visit(name, value)
+		}
 	}
 }
 
-func (c fakeConfig) Set(pairs [][]byte) error {
+func (c fakeConfig) Set(pairs []string, _ bool) error {
 	for i := 0; i+1 < len(pairs); i += 2 {
-		c[string(pairs[i])] = string(pairs[i+1])
+		c[pairs[i]] = pairs[i+1]
 	}
 	return nil
 }
+
+func (fakeConfig) Rewrite() error { return nil }
 
 // testServer is a processor and its clock.
 type testServer struct {
@@ -72,6 +76,9 @@ func (s *testServer) connect(proto int) *testClient {
 func (c *testClient) ID() int64                            { return c.id }
 func (c *testClient) RemoteAddr() string                   { return "127.0.0.1:40000" }
 func (c *testClient) Resume(reply func(out []byte) []byte) { c.resumed <- reply }
+
+func (c *testClient) Local() bool { return true }
+func (c *testClient) Refresh()    {}
 
 // do executes a command line and returns the bytes of its reply.
 func (c *testClient) do(argv ...[]byte) []byte {

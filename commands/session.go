@@ -14,8 +14,13 @@ type Peer interface {
 	ID() int64
 	// RemoteAddr is the peer's address as CLIENT LIST prints it.
 	RemoteAddr() string
+	// Local says whether the peer is on this host.
+	Local() bool
 	// Resume ends a park: reply appends the answer to out.
 	Resume(reply func(out []byte) []byte)
+	// Refresh brings what Clients show of this session up to date; between
+	// commands that happens by itself.
+	Refresh()
 }
 
 // Session is one client's state. Its methods are called by one goroutine at a
@@ -75,7 +80,7 @@ const (
 // NewSession opens a session on peer.
 func (k *Core) NewSession(peer Peer) *Session {
 	s := &Session{Core: k, Peer: peer, User: defaultUser, Proto: 2}
-	s.Authenticated = k.Config.Get("requirepass") == ""
+	s.Authenticated = k.password() == ""
 	s.SetName("")
 	return s
 }
@@ -88,7 +93,8 @@ const defaultUser = "default"
 func (s *Session) GateSeq() uint64 { return s.gateSeq }
 
 // AuthRequired says whether the client has yet to authenticate.
-func (s *Session) AuthRequired() bool { return !s.Authenticated }
+// A session that opened while a password was set is free once it is unset.
+func (s *Session) AuthRequired() bool { return !s.Authenticated && s.Core.password() != "" }
 
 // InMulti is the number of commands queued by MULTI, -1 outside of it.
 func (s *Session) InMulti() int {

@@ -9,14 +9,21 @@ import (
 
 // commandStats counts the calls of a command.
 type commandStats struct {
-	calls  atomic.Int64
-	failed atomic.Int64
-	ns     atomic.Int64
+	calls    atomic.Int64
+	rejected atomic.Int64
+	failed   atomic.Int64
+	ns       atomic.Int64
 }
 
 func (c *commandStats) add(calls int64, took time.Duration) {
 	c.calls.Add(calls)
 	c.ns.Add(int64(took))
+}
+
+func (c *commandStats) reset() {
+	for _, counter := range []*atomic.Int64{&c.calls, &c.rejected, &c.failed, &c.ns} {
+		counter.Store(0)
+	}
 }
 
 // timing measures commands in runs: reading the clock costs a tenth of a GET,

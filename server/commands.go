@@ -11,8 +11,18 @@ func Commands(core *commands.Core) Handler { return commandHandler{core} }
 type commandHandler struct{ core *commands.Core }
 
 func (h commandHandler) Open(c Conn) Executor {
-	return &commandExecutor{session: h.core.NewSession(c), info: c.Info(), shown: shownState{multi: -1}}
+	x := &commandExecutor{info: c.Info(), shown: shownState{multi: -1}}
+	x.session = h.core.NewSession(commandPeer{c, x})
+	return x
 }
+
+// commandPeer is a connection as its command session sees it.
+type commandPeer struct {
+	Conn
+	executor *commandExecutor
+}
+
+func (p commandPeer) Refresh() { p.executor.show() }
 
 // commandExecutor is a command session as a connection's driver sees it.
 type commandExecutor struct {
@@ -28,6 +38,7 @@ type shownState struct {
 	db, multi  int
 	proto      int
 	name, user string
+	keep       bool
 }
 
 var actionOf = [...]Action{
@@ -59,6 +70,11 @@ func (x *commandExecutor) show() {
 	if multi := s.InMulti(); multi != shown.multi {
 		shown.multi = multi
 		x.info.MultiCommands.Store(int32(multi))
+		x.info.Set(FlagMulti, multi >= 0)
+	}
+	if s.NoEvict != shown.keep {
+		shown.keep = s.NoEvict
+		x.info.Set(FlagNoEvict, s.NoEvict)
 	}
 	if s.Proto != shown.proto {
 		shown.proto = s.Proto

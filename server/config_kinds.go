@@ -20,8 +20,8 @@ const (
 	text
 	enum
 	integer
-	memory
-	memoryOrPercent
+	byteSize
+	byteSizeOrPercent
 	octal
 	duration
 	special
@@ -172,7 +172,7 @@ func (d *directive) readNumber(word string) (value, error) {
 	if !ok {
 		return value{}, configText(d.numberText())
 	}
-	if d.kind == memoryOrPercent && number < 0 {
+	if d.kind == byteSizeOrPercent && number < 0 {
 		if number < d.low {
 			return value{}, fmt.Errorf("percentage argument must be less or equal to %d", -d.low)
 		}
@@ -197,11 +197,11 @@ func (d *directive) readNumber(word string) (value, error) {
 
 func (d *directive) parseNumber(word string) (int64, bool) {
 	switch d.kind {
-	case memory, memoryOrPercent:
+	case byteSize, byteSizeOrPercent:
 		if number, ok := parseMemory(word); ok {
 			return number, true
 		}
-		if digits, found := strings.CutSuffix(word, "%"); found && d.kind == memoryOrPercent {
+		if digits, found := strings.CutSuffix(word, "%"); found && d.kind == byteSizeOrPercent {
 			number, ok := parseInteger([]byte(digits))
 			return -number, ok && number >= 0
 		}
@@ -217,9 +217,9 @@ func (d *directive) parseNumber(word string) (int64, bool) {
 
 func (d *directive) numberText() string {
 	switch d.kind {
-	case memory:
+	case byteSize:
 		return "argument must be a memory value"
-	case memoryOrPercent:
+	case byteSizeOrPercent:
 		return "argument must be a memory or percent value"
 	case octal:
 		return "argument couldn't be parsed as an octal number"

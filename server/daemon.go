@@ -187,6 +187,9 @@ const (
 	upstart
 )
 
+// String is the supervisor as INFO names it.
+func (k supervisorKind) String() string { return [...]string{"no", "systemd", "upstart"}[k] }
+
 // supervisor finds out who supervises, for a mode of the directive.
 func supervisor(mode string) supervisorKind {
 	switch {

@@ -1,0 +1,279 @@
+package commands
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"strings"
+
+	"reminis/commands/grammar"
+	"reminis/commands/reply"
+)
+
+// This file owns the life of a connection between its commands: HELLO, AUTH,
+// RESET, QUIT, PING, ECHO. It must not know other connections; those are
+// client.go's.
+
+func connectionCommands() []*Command {
+	return []*Command{
+		pingCommand(), echoCommand(), quitCommand(), resetCommand(), authCommand(), helloCommand(), clientCommand(),
+	}
+}
+
+type pingParams struct {
+	message []byte
+	given   bool
+}
+
+func pingCommand() *Command {
+	return onSession(Declaration{
+		Name: "ping", Family: Connection, Since: "1.0.0", Complexity: "O(1)",
+		Summary: "Ping the server", Categories: []string{"connection"},
+		Flags: Fast, Tips: []string{"request_policy:all_shards", "response_policy:all_succeeded"},
+		Reply: reply.OneOf(reply.Status("PONG"), reply.Bulk()),
+	}, grammar.Compile(
+		grammar.Opt(grammar.Bytes("message", func(p *pingParams) *[]byte { return &p.message }).Present(func(p *pingParams) *bool { return &p.given })),
+	).WithArity(-1, "a second argument is an arity error of the handler's in Redis"), runPing)
+}
+
+func runPing(_ *Session, p *pingParams, w *reply.Writer) error {
+	if p.given {
+		w.Bulk(p.message)
+		return nil
+	}
+	w.Status("PONG")
+	return nil
+}
+
+type echoParams struct{ message []byte }
+
+func echoCommand() *Command {
+	return onSession(Declaration{
+		Name: "echo", Family: Connection, Since: "1.0.0", Complexity: "O(1)",
+		Summary: "Echo the given string", Categories: []string{"connection"},
+		Flags: Loading | Stale | Fast,
+		Reply: reply.Bulk(),
+	}, grammar.Compile(
+		grammar.Bytes("message", func(p *echoParams) *[]byte { return &p.message }),
+	), func(_ *Session, p *echoParams, w *reply.Writer) error {
+		w.Bulk(p.message)
+		return nil
+	})
+}
+
+type quitParams struct{ ignored [][]byte }
+
+func quitCommand() *Command {
+	return onSession(Declaration{
+		Name: "quit", Family: Connection, Since: "1.0.0", Complexity: "O(1)",
+		Summary: "Close the connection", Categories: []string{"connection"},
+		Flags: AllowBusy | NoScript | Loading | Stale | Fast | NoAuth | Immediate,
+		Reply: reply.OK(),
+	}, grammar.Compile(
+		// Redis takes any arguments and documents none.
+		grammar.Opt(grammar.Rest("ignored", func(p *quitParams) *[][]byte { return &p.ignored }).DocumentedAs()),
+	), func(s *Session, _ *quitParams, w *reply.Writer) error {
+		s.next = CloseAfterReply
+		w.OK()
+		return nil
+	})
+}
+
+func resetCommand() *Command {
+	return onSession(Declaration{
+		Name: "reset", Family: Connection, Since: "6.2.0", Complexity: "O(1)",
+		Summary: "Reset the connection", Categories: []string{"connection"},
+		Flags: NoScript | Loading | Stale | Fast | NoAuth | AllowBusy | Immediate,
+		Reply: reply.Status("RESET"),
+	}, grammar.Compile[noParams](), runReset)
+}
+
+// runReset makes the session as good as new (networking.c
+// clearClientConnectionState). As in Redis, NO-EVICT and NO-TOUCH stay.
+func runReset(s *Session, _ *noParams, w *reply.Writer) error {
+	s.multi.reset()
+	s.Core.Engine.Unwatch(&s.watch)
+	s.DB, s.Proto, s.User, s.mode = 0, 2, defaultUser, replyOn
+	s.Authenticated = s.Core.password() == ""
+	s.SetName("")
+	w.SetProto(2)
+	w.Status("RESET")
+	return nil
+}
+
+type authParams struct{ user, password []byte }
+
+// hasUser tells AUTH user password from AUTH password.
+func (p *authParams) hasUser() bool { return p.user != nil }
+
+func authCommand() *Command {
+	return onSession(Declaration{
+		Name: "auth", Family: Connection, Since: "1.0.0", Complexity: "O(N) where N is the number of passwords defined for the user",
+		Summary: "Authenticate to the server", Categories: []string{"connection"},
+		Flags:   NoScript | Loading | Stale | Fast | NoAuth | AllowBusy,
+		History: []Change{{"6.0.0", "Added ACL style (username and password)."}},
+		Reply:   reply.OK(),
+	}, grammar.Compile(
+		grammar.Custom("", parseAuth,
+			grammar.Opt(grammar.Bytes("username", func(p *authParams) *[]byte { return &p.user }).Since("6.0.0")),
+			grammar.Bytes("password", func(p *authParams) *[]byte { return &p.password }),
+		),
+	).WithArity(-2, "more than two arguments are a syntax error, not an arity error"), runAuth)
+}
+
+// parseAuth: the optional argument comes first, and three are a syntax error.
+func parseAuth(p *authParams, args [][]byte) (int, *grammar.Error) {
+	switch len(args) {
+	case 1:
+		p.password = args[0]
+	case 2:
+		p.user, p.password = args[0], args[1]
+	default:
+		return 0, grammar.Fail(grammar.Syntax, "")
+	}
+	return len(args), nil
+}
+
+func runAuth(s *Session, p *authParams, w *reply.Writer) error {
+	user := p.user
+	if !p.hasUser() {
+		if s.Core.password() == "" {
+			return ErrNoPassword
+		}
+		user = []byte(defaultUser)
+	}
+	if err := s.authenticate(user, p.password); err != nil {
+		return err
+	}
+	w.OK()
+	return nil
+}
+
+// authenticate makes the session user's if the password is right. There is one
+// user, whose password is requirepass; without one any password is right.
+func (s *Session) authenticate(user, password []byte) error {
+	want := s.Core.password()
+	if string(user) != defaultUser || want != "" && !samePassword(want, password) {
+		return ErrWrongPass
+	}
+	s.User, s.Authenticated = defaultUser, true
+	return nil
+}
+
+// samePassword compares in a time that tells nothing of want, not even its
+// length.
+func samePassword(want string, have []byte) bool {
+	wanted, given := sha256.Sum256([]byte(want)), sha256.Sum256(have)
+	return subtle.ConstantTimeCompare(wanted[:], given[:]) == 1
+}
+
+// password is what the default user must know, "" for nothing.
+func (k *Core) password() string { return k.Config.Get("requirepass") }
+
+// nameClient is SetName for a name that a client chose.
+func (s *Session) nameClient(name []byte) error {
+	for _, c := range name {
+		if c < '!' || c > '~' {
+			return errClientName
+		}
+	}
+	s.SetName(string(name))
+	return nil
+}
+
+// helloParams are the options of HELLO in order: they take effect one by one,
+// up to the first that fails, as in Redis.
+type helloParams struct {
+	proto   int64 // 0: stays
+	options []helloOption
+	// syntax is the error behind the last option, or nil.
+	syntax error
+}
+
+// helloOption is AUTH user password, or SETNAME name.
+type helloOption struct{ user, password, name []byte }
+
+func helloCommand() *Command {
+	return onSession(Declaration{
+		Name: "hello", Family: Connection, Since: "6.0.0", Complexity: "O(1)",
+		Summary: "Handshake with Redis", Categories: []string{"connection"},
+		Flags:   NoScript | Loading | Stale | Fast | NoAuth | AllowBusy,
+		History: []Change{{"6.2.0", "`protover` made optional; when called without arguments the command reports the current connection's context."}},
+		Reply: reply.Record(
+			reply.Field{Key: "server", Value: reply.Bulk()}, reply.Field{Key: "version", Value: reply.Bulk()},
+			reply.Field{Key: "proto", Value: reply.Int()}, reply.Field{Key: "id", Value: reply.Int()},
+			reply.Field{Key: "mode", Value: reply.Bulk()}, reply.Field{Key: "role", Value: reply.Bulk()},
+			reply.Field{Key: "modules", Value: reply.ArrayOf(reply.Any())},
+		),
+	}, grammar.Compile(
+		grammar.Opt(grammar.Block("arguments",
+			grammar.Int("protover", func(p *helloParams) *int64 { return &p.proto }).Range(2, 3).
+				Fail(grammar.NotInteger, "Protocol version is not an integer or out of range").
+				Fail(grammar.OutOfRange, "NOPROTO unsupported protocol version"),
+			grammar.Opt(grammar.Custom("", parseHello,
+				grammar.Opt(grammar.Block("username_password",
+					grammar.Bytes("username", (*helloParams).noField),
+					grammar.Bytes("password", (*helloParams).noField),
+				).After("AUTH")),
+				grammar.Opt(grammar.Bytes("clientname", (*helloParams).noField).After("SETNAME")),
+			)),
+		)),
+	), runHello)
+}
+
+// noField stands for what parseHello fills.
+func (p *helloParams) noField() *[]byte { return new([]byte) }
+
+func parseHello(p *helloParams, args [][]byte) (int, *grammar.Error) {
+	for i := 0; i < len(args); {
+		switch word, left := string(args[i]), len(args)-i-1; {
+		case strings.EqualFold(word, "auth") && left >= 2:
+			p.options = append(p.options, helloOption{user: args[i+1], password: args[i+2]})
+			i += 3
+		case strings.EqualFold(word, "setname") && left >= 1:
+			p.options = append(p.options, helloOption{name: args[i+1]})
+			i += 2
+		default:
+			p.syntax = errHelloOption(args[i])
+			return len(args), nil
+		}
+	}
+	return len(args), nil
+}
+
+func runHello(s *Session, p *helloParams, w *reply.Writer) error {
+	for _, option := range p.options {
+		if option.name != nil {
+			if err := s.nameClient(option.name); err != nil {
+				return err
+			}
+		} else if err := s.authenticate(option.user, option.password); err != nil {
+			return err
+		}
+	}
+	if p.syntax != nil {
+		return p.syntax
+	}
+	if s.AuthRequired() {
+		return errHelloNoAuth
+	}
+	if p.proto != 0 {
+		s.Proto = int(p.proto)
+		w.SetProto(s.Proto)
+	}
+	w.Map(7)
+	w.BulkString("server")
+	w.BulkString("redis")
+	w.BulkString("version")
+	w.BulkString(RedisVersion)
+	w.BulkString("proto")
+	w.Int(int64(s.Proto))
+	w.BulkString("id")
+	w.Int(s.Peer.ID())
+	w.BulkString("mode")
+	w.BulkString("standalone")
+	w.BulkString("role")
+	w.BulkString("master")
+	w.BulkString("modules")
+	w.Array(0)
+	return nil
+}

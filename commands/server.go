@@ -1,0 +1,253 @@
+package commands
+
+import (
+	"time"
+
+	"reminis/commands/grammar"
+	"reminis/commands/reply"
+	"reminis/engine"
+)
+
+// This file owns commands on the server as a whole: its time, role, snapshots
+// and end. It must not know how the process or the store do what they are asked.
+
+func serverCommands() []*Command {
+	return []*Command{
+		timeCommand(), infoCommand(), configCommand(), debugCommand(), roleCommand(), waitCommand(),
+		lastSaveCommand(), shutdownCommand(), backupCommand(),
+		saveCommand(), bgSaveCommand(), bgRewriteAOFCommand(),
+		functionCommand(), scriptCommand(), slowLogCommand(), latencyCommand(),
+	}
+}
+
+func timeCommand() *Command {
+	return onSession(Declaration{
+		Name: "time", Family: Server, Since: "2.6.0", Complexity: "O(1)",
+		Summary: "Return the current server time",
+		Flags:   Loading | Stale | Fast, Tips: []string{nondeterministicOutput},
+		Reply: reply.Tuple(reply.Bulk(), reply.Bulk()),
+	}, grammar.Compile[noParams](), func(s *Session, _ *noParams, w *reply.Writer) error {
+		nowMs := s.Core.Engine.NowMs()
+		w.Array(2)
+		w.BulkInt(nowMs / 1000)
+		w.BulkInt(nowMs % 1000 * 1000)
+		return nil
+	})
+}
+
+func roleCommand() *Command {
+	return onSession(Declaration{
+		Name: "role", Family: Server, Since: "2.8.12", Complexity: "O(1)",
+		Summary: "Return the role of the instance in the context of replication",
+		Flags:   NoScript | Loading | Stale | Fast, Categories: []string{"admin", "dangerous"},
+		Reply: reply.Tuple(reply.Bulk(), reply.Int(), reply.ArrayOf(reply.Any())),
+	}, grammar.Compile[noParams](), func(_ *Session, _ *noParams, w *reply.Writer) error {
+		w.Array(3)
+		w.BulkString("master")
+		w.Int(0)
+		w.Array(0)
+		return nil
+	})
+}
+
+type waitParams struct{ replicas, timeoutMs int64 }
+
+// waitCommand: there are no replicas, so none acknowledges, and waiting for one
+// would only take the time that the client allows (0: for ever).
+func waitCommand() *Command {
+	return onSession(Declaration{
+		Name: "wait", Family: Generic, Since: "3.0.0", Complexity: "O(1)",
+		Summary: "Wait for the synchronous replication of all the write commands sent in the context of the current connection",
+		Flags:   NoScript, Categories: []string{"connection"},
+		Tips:  []string{"request_policy:all_shards", "response_policy:agg_min"},
+		Reply: reply.Int(),
+	}, grammar.Compile(
+		grammar.Int("numreplicas", func(p *waitParams) *int64 { return &p.replicas }),
+		grammar.Int("timeout", func(p *waitParams) *int64 { return &p.timeoutMs }).
+			Range(0, int64(time.Hour/time.Millisecond*24*36500)).
+			Fail(grammar.NotInteger, "timeout is not an integer or out of range").
+			Fail(grammar.OutOfRange, "timeout is negative"),
+	), func(_ *Session, _ *waitParams, w *reply.Writer) error {
+		w.Int(0)
+		return nil
+	})
+}
+
+func lastSaveCommand() *Command {
+	return onSession(Declaration{
+		Name: "lastsave", Family: Server, Since: "1.0.0", Complexity: "O(1)",
+		Summary: "Get the UNIX time stamp of the last successful save to disk",
+		Flags:   Loading | Stale | Fast, Categories: []string{"admin", "dangerous"},
+		Tips:  []string{nondeterministicOutput},
+		Reply: reply.Int(),
+	}, grammar.Compile[noParams](), func(s *Session, _ *noParams, w *reply.Writer) error {
+		w.Int(s.Core.lastSaveMs() / 1000)
+		return nil
+	})
+}
+
+type shutdownParams struct {
+	save              uint8 // shutdownNoSave, shutdownSave
+	now, force, abort bool
+}
+
+const (
+	shutdownNoSave = iota + 1
+	shutdownSave
+)
+
+func shutdownCommand() *Command {
+	return onSession(Declaration{
+		Name: "shutdown", Family: Server, Since: "1.0.0",
+		Complexity: "O(N) when saving, where N is the total number of keys in all databases when saving data, otherwise O(1)",
+		Summary:    "Synchronously save the dataset to disk and then shut down the server",
+		Flags:      Admin | NoScript | Loading | Stale | NoMulti | AllowBusy,
+		History:    []Change{{"7.0.0", "Added the `NOW`, `FORCE` and `ABORT` modifiers."}},
+		Reply:      reply.OK(),
+	}, grammar.Compile(
+		grammar.Options(
+			grammar.Enum("nosave_save", func(p *shutdownParams) *uint8 { return &p.save }, "NOSAVE", "SAVE"),
+			grammar.Token("NOW", func(p *shutdownParams) *bool { return &p.now }).Since("7.0.0"),
+			grammar.Token("FORCE", func(p *shutdownParams) *bool { return &p.force }).Since("7.0.0"),
+			grammar.Token("ABORT", func(p *shutdownParams) *bool { return &p.abort }).Since("7.0.0"),
+		),
+	), runShutdown)
+}
+
+// runShutdown answers nothing when it succeeds: the connection ends.
+func runShutdown(s *Session, p *shutdownParams, _ *reply.Writer) error {
+	if p.abort {
+		if p.save != 0 || p.now || p.force {
+			return ErrSyntax
+		}
+		return errNoShutdown
+	}
+	err := s.Core.Process.Shutdown(ShutdownRequest{
+		Save: p.save == shutdownSave, NoSave: p.save == shutdownNoSave, Now: p.now, Force: p.force,
+	})
+	if err != nil {
+		return Error("ERR " + err.Error())
+	}
+	s.next = CloseAfterReply
+	return nil
+}
+
+type backupParams struct{ dir []byte }
+
+func backupCommand() *Command {
+	return onSession(Declaration{
+		Name: "backup", Family: Server, Since: "7.0.0", Complexity: "O(N) where N is the number of files of the store",
+		Summary: "Write a consistent copy of the store into a new directory on the server's host",
+		Flags:   Admin | NoScript | NoMulti,
+		Reply:   reply.OK(),
+	}, grammar.Compile(
+		grammar.Bytes("directory", func(p *backupParams) *[]byte { return &p.dir }),
+	), func(s *Session, p *backupParams, w *reply.Writer) error {
+		if s.Core.Store == nil {
+			return errNoStore
+		}
+		if err := s.Core.Store.Backup(string(p.dir)); err != nil {
+			return Error("ERR " + err.Error())
+		}
+		w.OK()
+		return nil
+	})
+}
+
+// unavailable declares a command of Redis that this server refuses for now,
+// rather than doing something else under its name.
+func unavailable[P any](d Declaration, g *grammar.Grammar[P], reason Error) *Command {
+	d.Unavailable = reason
+	return onSession(d, g, func(*Session, *P, *reply.Writer) error { return reason })
+}
+
+func saveCommand() *Command {
+	return unavailable(Declaration{
+		Name: "save", Family: Server, Since: "1.0.0", Complexity: "O(N) where N is the total number of keys in all databases",
+		Summary: "Synchronously save the dataset to disk",
+		Flags:   NoAsyncLoading | Admin | NoScript | NoMulti,
+	}, grammar.Compile[noParams](), errNoSnapshot)
+}
+
+type bgSaveParams struct{ schedule bool }
+
+func bgSaveCommand() *Command {
+	return unavailable(Declaration{
+		Name: "bgsave", Family: Server, Since: "1.0.0", Complexity: "O(1)",
+		Summary: "Asynchronously save the dataset to disk",
+		Flags:   NoAsyncLoading | Admin | NoScript,
+		History: []Change{{"3.2.2", "Added the `SCHEDULE` option."}},
+	}, grammar.Compile(
+		grammar.Opt(grammar.Token("SCHEDULE", func(p *bgSaveParams) *bool { return &p.schedule }).Since("3.2.2")),
+	), errNoSnapshot)
+}
+
+func bgRewriteAOFCommand() *Command {
+	return unavailable(Declaration{
+		Name: "bgrewriteaof", Family: Server, Since: "1.0.0", Complexity: "O(1)",
+		Summary: "Asynchronously rewrite the append-only file",
+		Flags:   NoAsyncLoading | Admin | NoScript,
+	}, grammar.Compile[noParams](), errNoRewrite)
+}
+
+// Scripts and functions are not there yet. Flushing them is: there are none.
+
+func functionCommand() *Command {
+	return container(Declaration{
+		Name: "function", Family: Scripting, Since: "7.0.0", Complexity: "Depends on subcommand.",
+		Summary: "A container for function commands",
+	},
+		onSession(Declaration{
+			Name: "flush", Since: "7.0.0", Complexity: "O(N) where N is the number of functions deleted",
+			Summary: "Deleting all functions", Categories: []string{"scripting"},
+			Flags: NoScript | Write, Tips: []string{"request_policy:all_shards", "response_policy:all_succeeded"},
+			Reply: reply.OK(),
+		}, grammar.Compile(
+			grammar.Opt(flushModeNode().Fail(grammar.Syntax, "FUNCTION FLUSH only supports SYNC|ASYNC option")),
+		).WithArity(-1, "a second word is an error of the handler's"), runNothingToFlush),
+	)
+}
+
+func scriptCommand() *Command {
+	return container(Declaration{
+		Name: "script", Family: Scripting, Since: "2.6.0", Complexity: "Depends on subcommand.",
+		Summary: "A container for Lua scripts management commands",
+	},
+		onSession(Declaration{
+			Name: "flush", Since: "2.6.0", Complexity: "O(N) with N being the number of scripts in cache",
+			Summary: "Remove all the scripts from the script cache.", Categories: []string{"scripting"},
+			Flags: NoScript, Tips: []string{"request_policy:all_nodes", "response_policy:all_succeeded"},
+			History: []Change{{"6.2.0", "Added the `ASYNC` and `SYNC` flushing mode modifiers."}},
+			Reply:   reply.OK(),
+		}, grammar.Compile(
+			grammar.Opt(flushModeNode().Since("6.2.0").Fail(grammar.Syntax, "SCRIPT FLUSH only support SYNC|ASYNC option")),
+		).WithArity(-1, "a second word is an error of the handler's"), runNothingToFlush),
+	)
+}
+
+func flushModeNode() grammar.Node[flushParams] {
+	return grammar.OneOf("async",
+		grammar.Token("ASYNC", func(p *flushParams) *bool { return &p.async }),
+		grammar.Token("SYNC", func(p *flushParams) *bool { return &p.sync }),
+	)
+}
+
+func runNothingToFlush(_ *Session, _ *flushParams, w *reply.Writer) error {
+	w.OK()
+	return nil
+}
+
+// within runs a handler's work on data: in the transaction of the EXEC that is
+// running, which holds all locks, or in one of its own.
+func (s *Session) within(lock func(tx *engine.Tx), work func(tx *engine.Tx) error) error {
+	if s.tx != nil {
+		return work(s.tx)
+	}
+	tx := s.begin()
+	lock(tx)
+	err := work(tx)
+	tx.Commit()
+	s.raise(tx.GateSeq())
+	tx.Done()
+	return err
+}
