@@ -222,6 +222,7 @@ func bitCountCommand() *Command {
 		Name: "bitcount", Family: Bitmap, Since: "2.6.0", Complexity: "O(N)",
 		Summary: "Count set bits in a string",
 		Flags:   ReadOnly,
+		History: []Change{{"7.0.0", "Added the `BYTE|BIT` option."}},
 		Reply:   reply.Int(),
 	}, grammar.Compile(
 		grammar.Key("key", func(p *bitCountParams) *[]byte { return &p.key }, grammar.RO|grammar.Access),
@@ -304,6 +305,7 @@ func bitPosCommand() *Command {
 		Name: "bitpos", Family: Bitmap, Since: "2.8.7", Complexity: "O(N)",
 		Summary: "Find first bit set or clear in a string",
 		Flags:   ReadOnly,
+		History: []Change{{"7.0.0", "Added the `BYTE|BIT` option."}},
 		Reply:   reply.Int(),
 	}, grammar.Compile(
 		grammar.Key("key", func(p *bitPosParams) *[]byte { return &p.key }, grammar.RO|grammar.Access),

@@ -128,7 +128,13 @@ func setCommand() *Command {
 		Name: "set", Family: Strings, Since: "1.0.0", Complexity: "O(1)",
 		Summary: "Set the string value of a key",
 		Flags:   Write | DenyOOM,
-		Reply:   reply.OneOf(reply.OK(), reply.Bulk(), reply.Null()),
+		History: []Change{
+			{"2.6.12", "Added the `EX`, `PX`, `NX` and `XX` options."},
+			{"6.0.0", "Added the `KEEPTTL` option."},
+			{"6.2.0", "Added the `GET`, `EXAT` and `PXAT` option."},
+			{"7.0.0", "Allowed the `NX` and `GET` options to be used together."},
+		},
+		Reply: reply.OneOf(reply.OK(), reply.Bulk(), reply.Null()),
 	}, grammar.Compile(
 		grammar.Key("key", func(p *setParams) *[]byte { return &p.key }, grammar.RW|grammar.Access|grammar.Update|grammar.VariableFlags).
 			Notes("RW and ACCESS due to the optional `GET` argument"),

@@ -1,13 +1,16 @@
 package engine
 
-import "reminis/engine/effect"
+import (
+	"reminis/engine/effect"
+	"reminis/engine/table"
+)
 
 // This file owns what commands that change a part of a string need beside
 // reading and writing it whole. It must not know which command asks.
 
-// StringMax is the largest string in bytes that a command may make
-// (proto-max-bulk-len).
-func (tx *Tx) StringMax() int64 { return tx.e.Limits.StringMax.Load() }
+// StringMax is the largest string in bytes that a command may make:
+// proto-max-bulk-len, but never more than a table holds.
+func (tx *Tx) StringMax() int64 { return min(tx.e.Limits.StringMax.Load(), table.MaxBytes) }
 
 // ReplaceString makes key the string value and keeps its deadline. The value
 // must not alias the table.
