@@ -121,5 +121,20 @@ func (tx *Tx) size() (keys, withDeadline int) {
 	return keys, withDeadline
 }
 
+// Loaded counts all keys of all databases, and how many of them are memory
+// records.
+func (e *Engine) Loaded() (keys, records int) {
+	for db := range e.nDB {
+		n, _ := e.Size(db)
+		keys += n
+		for _, owner := range e.owners.under(e.owners.space(db), "") {
+			owner.mu.Lock()
+			records += owner.records.Len()
+			owner.mu.Unlock()
+		}
+	}
+	return keys, records
+}
+
 // draw is a random number for choices that are not part of the data.
 func (tx *Tx) draw() uint64 { return rand.Uint64() }

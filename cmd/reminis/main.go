@@ -1,55 +1,51 @@
 // Command reminis serves memory over Redis's protocol.
+//
+//	reminis [redis.conf] [--name value …]   serve
+//	reminis backup DIR [--name value …]     copy the data of a running server
+//	reminis check DIR                       verify a data directory
+//	reminis ping [--name value …]           ask a server for a sign of life
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"os/signal"
-	"runtime/pprof"
-	"syscall"
-
-	"reminis/commands"
-	"reminis/engine"
-	"reminis/server"
 )
 
-type noConfig struct{ *server.Config }
+// version is this program's; the build sets it.
+var version = "0.1.0"
 
-func (c noConfig) Get(n string) string              { s, _ := c.Text(n); return s }
-func (noConfig) Match(string, func(string, string)) {}
-func (noConfig) Set([][]byte) error                 { return nil }
+const usage = `usage:
+  reminis [redis.conf] [--name value ...]   serve; directives as in redis.conf
+  reminis backup DIR [--name value ...]     write a consistent copy of a running server's data into DIR
+  reminis check DIR                         verify a data directory; it must not be in use
+  reminis ping [--name value ...]           exit status 0 when the server answers
+  reminis --version
+`
 
 func main() {
-	if err := run(); err != nil {
+	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
-	if f := os.Getenv("CPUPROF"); f != "" {
-		w, _ := os.Create(f)
-		pprof.StartCPUProfile(w)
-		defer pprof.StopCPUProfile()
+func run(arguments []string) error {
+	if len(arguments) == 0 {
+		return serve(nil)
 	}
-	config, err := server.Load(os.Args[1:], os.Stdin)
-	if err != nil {
-		return err
+	switch arguments[0] {
+	case "backup":
+		return backup(arguments[1:])
+	case "check":
+		return check(arguments[1:])
+	case "ping":
+		return ping(arguments[1:])
+	case "--version", "-v":
+		fmt.Printf("reminis %s (redis_version 7.0.15)\n", version)
+		return nil
+	case "--help", "-h":
+		fmt.Print(usage)
+		return nil
 	}
-	e := engine.Open(engine.Options{})
-	e.RunExpiry()
-	core := commands.NewCore(e, commands.DefaultTable())
-	core.Config = noConfig{config}
-	s, err := server.New(server.Options{Handler: server.Commands(core), Settings: config.Settings})
-	if err != nil {
-		return err
-	}
-	if err := s.Listen(); err != nil {
-		return err
-	}
-	ch := make(chan os.Signal, 1)
-	signal.Notify(ch, os.Interrupt, syscall.SIGTERM)
-	<-ch
-	return s.Stop(context.Background())
+	return serve(arguments)
 }

@@ -1,0 +1,215 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"reminis/commands"
+	"reminis/engine"
+	"reminis/engine/memory"
+	"reminis/persistence"
+	"reminis/server"
+)
+
+// This file owns the order in which a server starts and stops.
+
+// process is a running server.
+type process struct {
+	config *server.Config
+	log    *server.Log
+	store  *persistence.Store // nil for a pure cache
+	engine *engine.Engine
+	core   *commands.Core
+	server *server.Server
+	stop   chan struct{} // closed or sent to when the process shall end
+}
+
+// serve runs a server until it is told to stop.
+func serve(arguments []string) error {
+	config, err := server.Load(arguments, os.Stdin)
+	if err != nil {
+		return err
+	}
+	if exit, err := server.Daemonize(config); exit || err != nil {
+		return err
+	}
+	log, err := server.OpenLog(config)
+	if err != nil {
+		return err
+	}
+	p := &process{config: config, log: log, stop: make(chan struct{}, 1)}
+	err = p.run()
+	return errors.Join(err, log.Close())
+}
+
+func (p *process) run() error {
+	settings := p.config.Settings()
+	p.log.Info("reminis is starting", "version", version, "redis_version", "7.0.15", "pid", os.Getpid())
+	for _, note := range p.config.Notes {
+		p.log.Warn(note)
+	}
+	if err := p.findLimits(); err != nil {
+		return err
+	}
+	if err := p.open(); err != nil {
+		return err
+	}
+	defer func() {
+		if p.store != nil {
+			if err := p.store.Close(); err != nil {
+				p.log.Error("closing the store", "error", err)
+			}
+		}
+	}()
+	pidFile, err := server.WritePidFile(settings)
+	if err != nil {
+		p.log.Warn(err.Error())
+	}
+	defer func() { _ = pidFile.Remove() }()
+	p.engine.RunExpiry()
+	defer p.engine.StopExpiry()
+	if err := p.listen(); err != nil {
+		return err
+	}
+	if err := server.NotifySupervisor(settings, "READY=1"); err != nil {
+		p.log.Warn("telling the supervisor", "error", err)
+	}
+	p.wait()
+	return p.end()
+}
+
+// findLimits raises what can be raised and says what was found.
+func (p *process) findLimits() error {
+	limits, err := server.FindLimits(p.config)
+	if err != nil {
+		return err
+	}
+	settings := p.config.Settings()
+	p.log.Info("limits", "open_files", limits.Descriptors, "maxclients", limits.MaxClients,
+		"container_memory", limits.MemoryBytes, "source", limits.MemorySource, "maxmemory", settings.MaxMemoryBytes)
+	if limits.MaxClients < limits.WantedClients {
+		p.log.Warn("maxclients was lowered to what open files allow", "wanted", limits.WantedClients, "now", limits.MaxClients)
+	}
+	if m := limits.MemoryBytes; m > 0 && (settings.MaxMemoryBytes == 0 || settings.MaxMemoryBytes > m) {
+		p.log.Warn("maxmemory does not keep the data below the container's memory limit: the system may kill the process", "limit", m)
+	}
+	return nil
+}
+
+// open recovers the data.
+func (p *process) open() error {
+	settings := p.config.Settings()
+	if settings.Durability != server.DurabilityNone {
+		if err := os.MkdirAll(settings.Dir, 0o755); err != nil {
+			return fmt.Errorf("making the data directory: %w", err)
+		}
+	}
+	store, err := openStore(settings, p.log.Logger)
+	if err != nil {
+		return err
+	}
+	p.store = store
+	options := engine.Options{
+		Databases: settings.Databases,
+		GateAll:   settings.Durability == server.DurabilityAlways,
+		Memory: engine.MemoryOptions{
+			Layout:              memory.Layout{OwnerSegments: settings.MemOwnerSegments, OwnerTag: settings.MemOwnerTag},
+			IdempotencyWindowMs: settings.MemIdempotencyMs,
+			IdempotencyMax:      int(settings.MemIdempotencyMax),
+		},
+	}
+	if store != nil {
+		options.Journal, options.Archive = journal{store}, store
+		if options.Memory.Secret, err = persistence.Secret(vfs.Default, settings.Dir); err != nil {
+			return errors.Join(err, store.Close())
+		}
+	}
+	p.engine = engine.Open(options)
+	start := time.Now()
+	if store != nil {
+		if err := store.Recover(p.engine); err != nil {
+			return errors.Join(fmt.Errorf("recovering %s: %w", settings.Dir, err), store.Close())
+		}
+		store.OnCheckpoint(p.engine.Checkpointed)
+		p.engine.Checkpointed(store.CheckpointSeq())
+	}
+	debug.FreeOSMemory()
+	keys, records := p.engine.Loaded()
+	p.log.Info("data loaded", "dir", settings.Dir, "durability", settings.Durability.String(),
+		"mem_durability", settings.MemDurability.String(), "keys", keys, "records", records, "took", time.Since(start).Round(time.Millisecond))
+	return nil
+}
+
+// listen opens the door.
+func (p *process) listen() error {
+	p.core = commands.NewCore(p.engine, commands.DefaultTable())
+	options := server.Options{Handler: server.Commands(p.core), Settings: p.config.Settings, Log: p.log.Logger}
+	if p.store != nil {
+		p.core.Store = storeHost{p.store, p.engine, func() string { return p.config.Settings().Durability.String() }}
+		p.core.WhenDurable = func(wake func()) { p.store.Notify(p.store.Durable()+1, wake) }
+		options.Gate = p.store
+	}
+	p.core.WriteTimeout = func() time.Duration {
+		return time.Duration(p.config.Settings().WriteTimeoutMs) * time.Millisecond
+	}
+	s, err := server.New(options)
+	if err != nil {
+		return err
+	}
+	p.server = s
+	server.Host(s, p.config, p.core, p.shutdown)
+	if err := s.Listen(); err != nil {
+		return errors.Join(err, s.Stop(context.Background()))
+	}
+	var addresses []string
+	for _, a := range s.Addresses() {
+		addresses = append(addresses, a.String())
+	}
+	p.log.Info("ready to accept connections", "addr", strings.Join(addresses, " "))
+	return nil
+}
+
+// shutdown makes wait return.
+func (p *process) shutdown() {
+	select {
+	case p.stop <- struct{}{}:
+	default:
+	}
+}
+
+func (p *process) wait() {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	select {
+	case s := <-signals:
+		p.log.Info("stopping", "signal", s.String())
+	case <-p.stop:
+		p.log.Info("stopping", "command", "SHUTDOWN")
+	}
+}
+
+// end lets sessions finish and flushes everything.
+func (p *process) end() error {
+	if err := server.NotifySupervisor(p.config.Settings(), "STOPPING=1"); err != nil {
+		p.log.Log(context.Background(), slog.LevelWarn, "telling the supervisor", "error", err)
+	}
+	timeout := time.Duration(max(p.config.Settings().ShutdownTimeoutSeconds, 1)) * time.Second
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	if err := p.server.Stop(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	p.log.Info("bye")
+	return nil
+}

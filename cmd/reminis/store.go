@@ -1,0 +1,114 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"reminis/commands"
+	"reminis/engine"
+	"reminis/persistence"
+	"reminis/server"
+)
+
+// This file owns the joint between the store, the engine and the sessions.
+
+// journal is the store as the engine and the sessions see it: its errors become
+// those that a client reads.
+type journal struct{ *persistence.Store }
+
+func (j journal) Ready() error {
+	err := j.Store.Ready()
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, persistence.ErrLagging):
+		return engine.ErrLagging
+	}
+	return engine.ErrJournal(err)
+}
+
+// openStore opens the store that the settings ask for; nil is a pure cache.
+func openStore(settings *server.Settings, log *slog.Logger) (*persistence.Store, error) {
+	if settings.Durability == server.DurabilityNone {
+		return nil, nil
+	}
+	if err := refuseRedisFiles(settings); err != nil {
+		return nil, err
+	}
+	store, err := persistence.Open(vfs.Default, settings.Dir, persistence.Options{
+		Durability:    durabilityOf(settings.Durability),
+		CommandKeepMs: settings.MemIdempotencyMs,
+		Logger:        printer{log},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("opening the store in %s: %w", settings.Dir, err)
+	}
+	return store, nil
+}
+
+func durabilityOf(d server.Durability) persistence.Durability {
+	switch d {
+	case server.DurabilityAlways:
+		return persistence.Always
+	case server.DurabilityNo:
+		return persistence.Never
+	}
+	return persistence.Everysec
+}
+
+// refuseRedisFiles stops a start that would look like data loss: an empty store
+// beside the files of a Redis, which cannot be imported yet.
+func refuseRedisFiles(settings *server.Settings) error {
+	if settings.IgnoreRedisFiles || exists(filepath.Join(settings.Dir, "journal")) {
+		return nil
+	}
+	for _, name := range []string{settings.DBFileName, settings.AppendDirName} {
+		if name != "" && exists(filepath.Join(settings.Dir, name)) {
+			return fmt.Errorf("%s holds the data of a Redis (%s), which cannot be imported yet, and no data of this server; start with --ignore-redis-files yes to begin with an empty store beside it",
+				settings.Dir, name)
+		}
+	}
+	return nil
+}
+
+func exists(path string) bool {
+	_, err := vfs.Default.Stat(path)
+	return err == nil
+}
+
+// printer is a log that takes lines.
+type printer struct{ log *slog.Logger }
+
+func (p printer) Printf(format string, args ...any) { p.log.Info(fmt.Sprintf(format, args...)) }
+
+// storeHost is the store as commands see it.
+type storeHost struct {
+	store      *persistence.Store
+	engine     *engine.Engine
+	durability func() string
+}
+
+// Reload implements commands.Store.
+func (h storeHost) Reload() error {
+	return h.engine.Reload(h.store.Checkpoint, func(into *engine.Reloader) error { return h.store.Recover(into) })
+}
+
+// Backup implements commands.Store.
+func (h storeHost) Backup(string) error { return errors.New("backup is not supported yet") }
+
+// Figures implements commands.Store.
+func (h storeHost) Figures() commands.StoreFigures {
+	s := h.store.Stats()
+	return commands.StoreFigures{
+		Durability:  h.durability(),
+		AppendedSeq: s.AppendedSeq, DurableSeq: s.DurableSeq, CheckpointSeq: s.CheckpointSeq,
+		Checkpoints: s.Checkpoints, CheckpointTimeMs: s.CheckpointTimeMs, CheckpointTookMs: s.CheckpointTookMs,
+		PendingBytes: s.PendingBytes, JournalBytes: s.JournalBytes, RowBytes: s.RowBytes,
+		Segments: s.SegmentCount, Syncs: s.Syncs,
+		Failed: s.Failed, LastError: s.LastError,
+	}
+}
