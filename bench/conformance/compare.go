@@ -28,6 +28,9 @@ type difference struct {
 
 // signature is equal for differences that are probably the same fault.
 func (d *difference) signature() string {
+	if ours := firstWords(d.ours); ours == "-ERR unknown command" {
+		return d.line.name() + " " + ours
+	}
 	return d.line.name() + " " + firstWords(d.ours) + " " + firstWords(d.peer)
 }
 

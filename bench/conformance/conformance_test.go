@@ -56,7 +56,7 @@ func compareServers(t *testing.T, ours, peer string, seed uint64, count int) {
 		r := runner{out: &report, ours: ours, peer: peer, protocol: protocol, lines: lines, tallies: map[string]*tally{}}
 		err := r.run(seed, count)
 		r.printTallies()
-		if err != nil || len(r.signatures) > 0 {
+		if err != nil || r.reported > 0 {
 			t.Errorf("%v\n%s", err, report.String())
 			continue
 		}
@@ -241,5 +241,19 @@ func TestShrinkKeepsWhatMatters(t *testing.T) {
 	left := shrink(lines, func(candidate []line) bool { return has(candidate, "SET k") && has(candidate, "GET") })
 	if len(left) != 2 || left[0].String() != "0> SET k" || left[1].String() != "0> GET" {
 		t.Errorf("left: %v", left)
+	}
+}
+
+func TestAroundShowsWhereRepliesPart(t *testing.T) {
+	long := strings.Repeat("same ", 200)
+	for _, tt := range []struct{ ours, peer, wantOurs, wantPeer string }{
+		{":1", ":2", ":1", ":2"},
+		{"", "+OK", "", "+OK"},
+		{long + "one", long + "two", "… " + strings.Repeat("same ", 20) + "one", "… " + strings.Repeat("same ", 20) + "two"},
+		{"a" + long, "b" + long, ("a" + long)[:300] + " …", ("b" + long)[:300] + " …"},
+	} {
+		if ours, peer := around(tt.ours, tt.peer); ours != tt.wantOurs || peer != tt.wantPeer {
+			t.Errorf("got %q and %q", ours, peer)
+		}
 	}
 }

@@ -44,6 +44,7 @@ func command(out io.Writer, args []string) (err error) {
 	seed := flags.Uint64("seed", 1, "the first case's seed; the following ones count up")
 	protocol := flags.Int("protocol", 0, "2 or 3; both if 0")
 	only := flags.String("families", "", "the families to draw from, separated by commas; all if empty")
+	docsOf := flags.String("documentation", "ours", "the server whose COMMAND DOCS lines are drawn from: ours, peer or none")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -57,7 +58,11 @@ func command(out io.Writer, args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stopPeer()) }()
-	lines, err := chosen(*only, oursAddr)
+	documentation, ok := map[string]string{"ours": oursAddr, "peer": peerAddr, "none": ""}[*docsOf]
+	if !ok {
+		return fmt.Errorf("the documentation is that of ours, peer or none, not of %q", *docsOf)
+	}
+	lines, err := chosen(*only, documentation)
 	if err != nil {
 		return err
 	}
@@ -72,7 +77,7 @@ func command(out io.Writer, args []string) (err error) {
 			return err
 		}
 		r.printTallies()
-		equal = equal && len(r.signatures) == 0
+		equal = equal && r.reported == 0
 	}
 	if differing, err := compareRaw(out, oursAddr, peerAddr); err != nil || differing > 0 {
 		return errors.Join(err, errDiffers)
@@ -88,7 +93,7 @@ func command(out io.Writer, args []string) (err error) {
 const documentedWeight = 12
 
 // chosen returns the source of lines of the families named, some of them drawn
-// from the documentation of the server at addr.
+// from the documentation of the server at addr, if there is one.
 func chosen(only, addr string) (source, error) {
 	from := families()
 	if only != "" {
@@ -103,6 +108,9 @@ func chosen(only, addr string) (source, error) {
 	groups, err := compiled(from)
 	if err != nil {
 		return nil, err
+	}
+	if addr == "" {
+		return generated(groups), nil
 	}
 	templates, err := documented(addr, from)
 	if err != nil {
@@ -151,7 +159,8 @@ type runner struct {
 	lines      source
 	tallies    map[string]*tally
 	relaxed    map[string]int // replies let through by each relaxation
-	signatures []string
+	signatures []string       // of differences that were met
+	reported   int            // kinds of difference
 }
 
 // run compares at least count lines, in cases from the seed on.
@@ -162,13 +171,13 @@ func (r *runner) run(seed uint64, count int) error {
 		observe: r.observe, letThrough: func(name string) { r.relaxed[name]++ },
 	}
 	last := seed
-	for sent := 0; sent < count && len(r.signatures) < reportMax; sent += caseLines {
+	for sent := 0; sent < count && r.reported < reportMax; sent += caseLines {
 		last = seed + uint64(sent/caseLines)
 		if err := r.runCase(c, last); err != nil {
 			return fmt.Errorf("RESP%d, seed %d: %w", r.protocol, last, err)
 		}
 	}
-	fmt.Fprintf(r.out, "RESP%d: seeds %d..%d of %d lines: %d kinds of difference\n", r.protocol, seed, last, caseLines, len(r.signatures))
+	fmt.Fprintf(r.out, "RESP%d: seeds %d..%d of %d lines: %d kinds of difference\n", r.protocol, seed, last, caseLines, r.reported)
 	return nil
 }
 
@@ -183,10 +192,10 @@ func (r *runner) runCase(c *comparator, seed uint64) error {
 			return err
 		}
 		if !slices.Contains(r.signatures, found.signature()) {
-			r.signatures = append(r.signatures, found.signature())
 			if err := r.reduce(*c, seed, depth, lines[:found.at+1], found); err != nil {
 				return err
 			}
+			r.signatures = append(r.signatures, found.signature())
 		}
 		lines = slices.Delete(slices.Clone(lines), found.at, found.at+1)
 	}
@@ -203,7 +212,7 @@ func (r *runner) reduce(c comparator, seed uint64, depth int, lines []line, foun
 	lines = shrink(lines, func(candidate []line) bool {
 		again, err := c.run(candidate, depth)
 		failure = errors.Join(failure, err)
-		return again != nil
+		return again != nil && again.line.name() == found.line.name()
 	})
 	again, err := c.run(lines, depth)
 	if err := errors.Join(failure, err); err != nil {
@@ -212,6 +221,11 @@ func (r *runner) reduce(c comparator, seed uint64, depth int, lines []line, foun
 	if again != nil {
 		found = again
 	}
+	if slices.Contains(r.signatures, found.signature()) {
+		return nil
+	}
+	r.reported++
+	r.signatures = append(r.signatures, found.signature())
 	r.report(seed, depth, lines, found)
 	return nil
 }
@@ -221,16 +235,30 @@ func (r *runner) report(seed uint64, depth int, lines []line, found *difference)
 	for _, l := range lines {
 		fmt.Fprintln(r.out, l)
 	}
-	fmt.Fprintf(r.out, "   ours %s\n   peer %s\n   at   %s\n", abbreviated(found.ours), abbreviated(found.peer), found.line)
+	ours, peer := around(found.ours, found.peer)
+	fmt.Fprintf(r.out, "   ours %s\n   peer %s\n   at   %s\n", ours, peer, found.line)
 }
 
-// abbreviated cuts a long reply, keeping where it begins and ends.
-func abbreviated(s string) string {
-	const keep = 600
-	if len(s) <= 2*keep {
-		return s
+// around shows two replies where they begin to differ, if they are long.
+func around(ours, peer string) (string, string) {
+	same := 0
+	for same < min(len(ours), len(peer)) && ours[same] == peer[same] {
+		same++
 	}
-	return s[:keep] + " … " + s[len(s)-keep:]
+	return window(ours, same), window(peer, same)
+}
+
+// window is the part of s around a position.
+func window(s string, at int) string {
+	const before, after = 100, 300
+	shown := s
+	if len(shown) > at+after {
+		shown = shown[:at+after] + " …"
+	}
+	if at > before && len(s) > before+after {
+		shown = "… " + shown[at-before:]
+	}
+	return shown
 }
 
 func (r *runner) observe(l line, reply resp.Reply) {

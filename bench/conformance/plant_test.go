@@ -113,7 +113,7 @@ func TestPlantedNilIsFound(t *testing.T) {
 			if err := r.run(1, 5000); err != nil {
 				t.Fatal(err)
 			}
-			if len(r.signatures) == 0 {
+			if r.reported == 0 {
 				t.Fatalf("%s answers %q for %q, and nothing was found", tt.command, tt.wrong, tt.correct)
 			}
 			// The lines of the first report, and what was received.

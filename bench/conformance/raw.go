@@ -9,12 +9,15 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 )
 
 // rawRequests are byte sequences; after the last byte the client ends its side.
+// Not among them is CLIENT REPLY OFF in a transaction: Redis then announces all
+// replies of EXEC and sends fewer, which no server should copy.
 func rawRequests() []string {
 	ping := "*1\r\n$4\r\nPING\r\n"
 	return []string{
@@ -30,14 +33,14 @@ func rawRequests() []string {
 		"*1\r\n$4\r\nPINGxx" + ping, "*1\r\n$0\r\n\r\n" + ping, "*1\r\n$3\r\nPING\r\n" + ping,
 		ping + "*2\r\n$4\r\nECHO\r\n$3\r\nab", ping + "*2\r\n$4\r\nECHO", ping + "*2", ping + "PIN",
 		ping + ping + "*x\r\n" + ping,
-		strings.Repeat("a", 70_000), strings.Repeat("a", 70_000) + "\r\n" + ping, "*" + strings.Repeat("1", 70_000), "*1\r\n$" + strings.Repeat("1", 70_000),
+		strings.Repeat("a", 70_000), strings.Repeat("a", 300_000) + "\r\n" + ping, "*" + strings.Repeat("1", 70_000), "*1\r\n$" + strings.Repeat("1", 70_000),
 		"ECHO " + strings.Repeat("b", 60_000) + "\r\n" + ping,
 		"POST / HTTP/1.1\r\nHost: x\r\n\r\n", "Host: x\r\n" + ping, "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
 		"*2\r\n$4\r\nPOST\r\n$1\r\n/\r\n" + ping,
 		"CLIENT REPLY OFF\r\nPING\r\nCLIENT REPLY ON\r\nPING\r\n", "CLIENT REPLY SKIP\r\nPING\r\nPING\r\n",
 		"CLIENT REPLY SKIP\r\nCLIENT REPLY ON\r\nPING\r\n", "CLIENT REPLY OFF\r\nNOSUCH\r\nCLIENT REPLY SKIP\r\nPING\r\nCLIENT REPLY ON\r\n",
 		"CLIENT REPLY MAYBE\r\nPING\r\n", "CLIENT REPLY\r\nPING\r\n", "CLIENT REPLY OFF\r\n*x\r\n",
-		"MULTI\r\nCLIENT REPLY SKIP\r\nPING\r\nEXEC\r\nPING\r\n", "MULTI\r\nSET k 1\r\nCLIENT REPLY OFF\r\nGET k\r\nEXEC\r\nPING\r\n",
+		"MULTI\r\nCLIENT REPLY SKIP\r\nPING\r\nEXEC\r\nPING\r\n",
 		"MULTI\r\n*x\r\n" + ping, "MULTI\r\nSET k v\r\n",
 		"QUIT\r\nPING\r\n", "MULTI\r\nQUIT\r\n", "QUIT now\r\nPING\r\n", "HELLO 3\r\nHELLO 2\r\nPING\r\n"[16:],
 		"RESET\r\nPING\r\n", "*1\r\n$4\r\nQUIT\r\n" + ping,
@@ -71,8 +74,8 @@ func compareRaw(out io.Writer, ours, peer string) (differing int, err error) {
 			}
 			if got != want {
 				differing++
-				fmt.Fprintf(out, "--- bytes %s (byte by byte: %v)\n   ours %s\n   peer %s\n",
-					abbreviated(fmt.Sprintf("%q", request)), split, abbreviated(fmt.Sprintf("%q", got)), abbreviated(fmt.Sprintf("%q", want)))
+				a, b := around(strconv.Quote(got), strconv.Quote(want))
+				fmt.Fprintf(out, "--- bytes %s (byte by byte: %v)\n   ours %s\n   peer %s\n", window(strconv.Quote(request), 0), split, a, b)
 			}
 		}
 	}
