@@ -21,8 +21,9 @@
 // An event loop (loop_linux.go) is one OS thread. Per pass it reads every ready
 // connection into one shared arena, executes them as one group, has the journal
 // written once, and writes each connection once. Buffers belong to a connection
-// only while something is left over in them, so an idle connection costs about
-// a kilobyte, whatever it has sent before.
+// only while something is left over in them (one of a large request a little
+// longer, for the next), so an idle connection costs about a kilobyte, whatever
+// it has sent before.
 //
 // It is edge-triggered: one registration for a connection's life, and the loop
 // remembers what is readable and writable. Level-triggering was rejected because

@@ -194,7 +194,6 @@ func (c *connection) readMail() bool {
 		if s.carry == nil {
 			c.input = make([]byte, idleReadBytes)
 		}
-		s.info.queryFreeBytes.Store(0)
 	}
 	return true
 }

@@ -59,6 +59,11 @@ const (
 	// poolBuffersMax is how many buffers of each size a driver keeps for reuse.
 	poolBuffersMax = 64
 
+	// spareMaxBytes is the largest buffer that a connection keeps for its next
+	// large request, for spareTurnsMax turns that did not need it.
+	spareMaxBytes = 4 << 20
+	spareTurnsMax = 16
+
 	// drainMaxBytes and drainMaxMs bound how long a connection that we have
 	// finished writing to is read from, so that the peer sees our last bytes
 	// rather than a reset.

@@ -14,6 +14,7 @@ package server
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"runtime"
 	"sync"
@@ -510,9 +511,14 @@ func (l *loop) notify() {
 	if len(l.waiting) == 0 || l.notifying {
 		return
 	}
-	lowest := l.waiting[0].seq()
-	for _, s := range l.waiting[1:] {
-		lowest = min(lowest, s.seq())
+	lowest := uint64(math.MaxUint64)
+	for _, s := range l.waiting {
+		if s.phase != dead {
+			lowest = min(lowest, s.seq())
+		}
+	}
+	if lowest == math.MaxUint64 {
+		return
 	}
 	l.notifying = true
 	l.server.gate.Notify(lowest, l.durableAdvanced)
@@ -619,6 +625,7 @@ func (l *loop) startDrain(s *session) {
 	s.phase, s.drainSinceMs = draining, l.nowMs
 	s.reader.reset()
 	s.keep(nil, true, &l.pool)
+	s.spare = nil
 	l.drains = append(l.drains, s)
 	if s.ready.readable {
 		l.enqueue(s)
@@ -673,7 +680,7 @@ func (l *loop) drop(s *session) {
 	s.end()
 	l.pool.put(s.carry)
 	l.pool.put(s.out)
-	s.carry, s.out, s.first, s.sent = nil, nil, 0, 0
+	s.carry, s.spare, s.out, s.first, s.sent = nil, nil, nil, 0, 0
 }
 
 // close drops every session and the loop's own descriptors.

@@ -268,7 +268,7 @@ func (s *session) sweep(nowMs int64, settings *Settings) {
 		s.server.overOutputLimit(s)
 		s.Kill()
 	}
-	if idleMs > idleShrinkMs && i.queryFreeBytes.Load() > readMinBytes {
+	if idleMs > idleShrinkMs && i.queryFreeBytes.Load() > 0 {
 		s.shrinkLater()
 	}
 }

@@ -81,6 +81,7 @@ func TestLargeRequests(t *testing.T) {
 		c.expect(fmt.Sprintf("$%d\r\n%s\r\n$1\r\nx\r\n", len(value), value))
 		// Nothing of it is kept.
 		info := c.serverConn().Info()
+		r.server.sweep(info.activeMs.Load() + idleShrinkMs + 1)
 		r.eventually("the buffers are given back", func() bool {
 			return info.queryFreeBytes.Load() == 0 && info.outputBytes.Load() == 0
 		})

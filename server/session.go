@@ -53,6 +53,10 @@ type session struct {
 	// command's first byte and is empty (nil) whenever nothing is left over.
 	carry []byte
 	first int
+	// spare is the buffer of a large request that has passed, kept for the next
+	// one; spareTurns counts the turns that did not need it.
+	spare      []byte
+	spareTurns int
 	// more says that carry may hold whole commands: they are executed before
 	// anything is read.
 	more bool
@@ -294,9 +298,19 @@ func (s *session) moveCarry(have, size int, p *pool) {
 		s.carry, s.first = s.carry[:have], 0
 		return
 	}
-	moved := append(p.get(size), s.carry[s.first:]...)
+	moved := append(s.buffer(size, p), s.carry[s.first:]...)
 	p.put(s.carry)
 	s.carry, s.first = moved, 0
+}
+
+// buffer is an empty buffer of at least size, the spare one if that fits.
+func (s *session) buffer(size int, p *pool) []byte {
+	if size > outputKeepBytes && size <= cap(s.spare) {
+		buf := s.spare
+		s.spare, s.spareTurns = nil, 0
+		return buf
+	}
+	return p.get(size)
 }
 
 // received notes n bytes read into what reserve returned. It reports false when
@@ -310,27 +324,60 @@ func (s *session) received(n int) bool {
 // keep makes rest, the unconsumed end of window, the session's carry. window is
 // either carry[first:] or bytes that others will overwrite.
 func (s *session) keep(rest []byte, inCarry bool, p *pool) {
-	s.info.queryBytes.Store(int64(len(rest)))
+	if s.spare != nil {
+		if s.spareTurns++; s.spareTurns >= spareTurnsMax {
+			s.spare = nil
+		}
+	}
 	switch {
 	case len(rest) == 0:
-		p.put(s.carry)
-		s.carry, s.first = nil, 0
+		s.retire(p)
 	case !inCarry:
-		s.carry, s.first = append(p.get(s.carrySize(len(rest))), rest...), 0
+		s.carry, s.first = append(s.buffer(s.carrySize(len(rest)), p), rest...), 0
 	case cap(s.carry) > outputKeepBytes && len(rest) < cap(s.carry)/8 && !s.reader.inBulk:
-		// A large request has passed; its buffer goes.
-		s.carry, s.first = append(p.get(len(rest)), rest...), 0
+		// A large request has passed; what is left does not need its buffer.
+		moved := append(p.get(len(rest)), rest...)
+		s.retire(p)
+		s.carry, s.first = moved, 0
 	default:
 		s.first = len(s.carry) - len(rest)
 	}
-	s.info.queryFreeBytes.Store(int64(cap(s.carry) - len(rest)))
+	s.noteInput(len(rest))
+}
+
+// retire gives the carry's buffer away: a large one is kept for the next
+// request, since clients that send one send more.
+func (s *session) retire(p *pool) {
+	if size := cap(s.carry); size > outputKeepBytes && size <= spareMaxBytes {
+		s.spare, s.spareTurns = s.carry[:0], 0
+	} else {
+		p.put(s.carry)
+	}
+	s.carry, s.first = nil, 0
+}
+
+// noteInput publishes how much input is buffered, and the room for more. A
+// session without a buffer of its own has room in its driver's.
+func (s *session) noteInput(size int) {
+	free := readMinBytes + cap(s.spare)
+	if s.carry != nil {
+		free = cap(s.carry) - size + cap(s.spare)
+	}
+	if s.info.queryBytes.Load() != int64(size) {
+		s.info.queryBytes.Store(int64(size))
+	}
+	if s.info.queryFreeBytes.Load() != int64(free) {
+		s.info.queryFreeBytes.Store(int64(free))
+	}
 }
 
 // shrink gives back what an idle session need not hold.
 func (s *session) shrink() {
+	s.spare = nil
 	if s.carry != nil && cap(s.carry)-(len(s.carry)-s.first) > readMinBytes && !s.reader.inBulk {
 		s.carry, s.first = append([]byte(nil), s.carry[s.first:]...), 0
 	}
+	s.info.queryFreeBytes.Store(int64(cap(s.carry) - (len(s.carry) - s.first)))
 }
 
 // end closes the session's inner side, once: its executor and its mail.

@@ -52,6 +52,48 @@ func TestSessionWithoutSocket(t *testing.T) {
 	}
 }
 
+// The buffer of a large request serves the next one, and goes when small ones
+// follow or the client is idle.
+func TestSessionSpareBuffer(t *testing.T) {
+	s, g := bareSession(newToy())
+	large := []byte(request("ECHO", strings.Repeat("v", 400_000)))
+	send := func() {
+		step(s, g, large[:100])
+		for at := 100; at < len(large); {
+			room := s.reserve(g.pool)
+			n := copy(room, large[at:])
+			if !s.received(n) {
+				t.Fatal("over the limit")
+			}
+			at += n
+			g.add(s, s.carry[s.first:], true)
+			g.run()
+			g.clear()
+			s.written(s.pending(), g.pool)
+		}
+	}
+	send()
+	first := cap(s.spare)
+	if first < 400_000 || s.info.queryFreeBytes.Load() < 400_000 {
+		t.Fatalf("%d bytes are kept", first)
+	}
+	send()
+	if cap(s.spare) != first {
+		t.Errorf("another buffer of %d bytes", cap(s.spare))
+	}
+	for range spareTurnsMax {
+		step(s, g, []byte("PING\r\n"))
+	}
+	if s.spare != nil || s.info.queryFreeBytes.Load() != readMinBytes {
+		t.Errorf("%d bytes are still kept", cap(s.spare))
+	}
+	send()
+	s.shrink()
+	if s.spare != nil || s.info.queryFreeBytes.Load() != 0 {
+		t.Errorf("an idle client keeps %d bytes", cap(s.spare))
+	}
+}
+
 // pingExecutor allocates nothing itself.
 type pingExecutor struct{ echoExecutor }
 
