@@ -215,7 +215,7 @@ func (tx *Tx) applyFlush(db int) {
 		if ks == nil {
 			continue
 		}
-		ks.changedAll()
+		ks.changedAll(tx, nil)
 		fresh := (*keyspace)(nil)
 		if len(ks.watched) > 0 {
 			fresh = tx.e.newKeyspace()
@@ -237,10 +237,11 @@ func (tx *Tx) applySwap(a, b int) {
 	tx.swapOwners(a, b)
 	for i := range tx.e.shards {
 		s := &tx.e.shards[i]
-		x, y := s.space(a), s.space(b)
-		swapWatched(x, y)
+		x, y := tx.e.ensure(s, a), tx.e.ensure(s, b)
+		x.changedAll(tx, y)
+		y.changedAll(tx, x)
 		s.spaces[a].Store(y)
 		s.spaces[b].Store(x)
-		tx.keepWatches(s, a, b, x, y)
+		x.watched, y.watched = y.watched, x.watched // a watch is of a number, not of what it names
 	}
 }

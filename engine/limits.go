@@ -14,6 +14,8 @@ type Limits struct {
 	HashListpackValue   atomic.Int64
 	// StringMax is the largest string in bytes (proto-max-bulk-len).
 	StringMax atomic.Int64
+	// MaxMemory is maxmemory in bytes, 0 for none.
+	MaxMemory atomic.Int64
 	// LFU says that Access holds a frequency, not a time (maxmemory-policy).
 	LFU atomic.Bool
 }

@@ -1,6 +1,10 @@
 package engine
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"reminis/engine/table"
+)
 
 // This file owns WATCH: who must be told when a key changes.
 
@@ -134,55 +138,33 @@ func (ks *keyspace) changed(key []byte) {
 	}
 }
 
-// changedAll tells the watchers of every key that exists (multi.c
-// touchAllWatchedKeysInDb: a key that is not there does not change).
-func (ks *keyspace) changedAll() {
+// changedAll tells the watchers of every key that changes when ks is replaced by
+// other, nil for nothing (multi.c touchAllWatchedKeysInDb). A key that is not
+// there, or has expired, before and after does not change.
+func (ks *keyspace) changedAll(tx *Tx, other *keyspace) {
 	for key, list := range ks.watched {
-		at := Locate(0, []byte(key))
-		if _, ok := ks.keys.Get(at.hash, []byte(key)); ok {
-			for _, w := range list {
+		hash := table.Hash([]byte(key))
+		_, before := ks.keys.Get(hash, []byte(key))
+		after, afterExpired := false, false
+		if other != nil {
+			if x, ok := other.keys.Get(hash, []byte(key)); ok {
+				after, afterExpired = true, tx.expired(x)
+			}
+		}
+		if !before && !after {
+			continue
+		}
+		for i := range list {
+			w := &list[i]
+			switch {
+			case w.expired && !after:
+				w.expired = false // gone, which is what the watcher took it for
+			case w.expired && afterExpired:
+			case !w.expired && !before && afterExpired:
+				w.expired = true
+			default:
 				w.watch.dirty.Store(true)
 			}
 		}
-	}
-}
-
-// swapWatched tells the watchers of keys that exist on either side of a swap.
-func swapWatched(a, b *keyspace) {
-	for _, pair := range [2][2]*keyspace{{a, b}, {b, a}} {
-		mine, other := pair[0], pair[1]
-		if mine == nil {
-			continue
-		}
-		mine.changedAll()
-		if other == nil {
-			continue
-		}
-		for key, list := range mine.watched {
-			at := Locate(0, []byte(key))
-			if _, ok := other.keys.Get(at.hash, []byte(key)); ok {
-				for _, w := range list {
-					w.watch.dirty.Store(true)
-				}
-			}
-		}
-	}
-}
-
-// keepWatches puts watches back to their database's number after the keyspaces
-// x of a and y of b changed places.
-func (tx *Tx) keepWatches(s *shard, a, b int, x, y *keyspace) {
-	var ofA, ofB map[string][]watcher
-	if x != nil {
-		ofA, x.watched = x.watched, nil
-	}
-	if y != nil {
-		ofB, y.watched = y.watched, nil
-	}
-	if len(ofA) > 0 {
-		tx.e.ensure(s, a).watched = ofA
-	}
-	if len(ofB) > 0 {
-		tx.e.ensure(s, b).watched = ofB
 	}
 }
