@@ -32,8 +32,8 @@ const clientFlags = NoScript | Loading | Stale
 func clientIDCommand() *Command {
 	return onSession(Declaration{
 		Name: "id", Since: "5.0.0", Complexity: "O(1)",
-		Summary: "Returns the client ID for the current connection", Categories: []string{"connection"},
-		Flags: clientFlags, Reply: reply.Int(),
+		Summary: "Returns the client ID for the current connection",
+		Flags:   clientFlags, Reply: reply.Int(),
 	}, grammar.Compile[noParams](), func(s *Session, _ *noParams, w *reply.Writer) error {
 		w.Int(s.Peer.ID())
 		return nil
@@ -43,8 +43,8 @@ func clientIDCommand() *Command {
 func clientNameCommand() *Command {
 	return onSession(Declaration{
 		Name: "getname", Since: "2.6.9", Complexity: "O(1)",
-		Summary: "Get the current connection name", Categories: []string{"connection"},
-		Flags: clientFlags, Reply: reply.Nullable(reply.Bulk()),
+		Summary: "Get the current connection name",
+		Flags:   clientFlags, Reply: reply.Nullable(reply.Bulk()),
 	}, grammar.Compile[noParams](), func(s *Session, _ *noParams, w *reply.Writer) error {
 		if s.Name == "" {
 			w.Null()
@@ -60,8 +60,8 @@ type clientNameParams struct{ name []byte }
 func clientSetNameCommand() *Command {
 	return onSession(Declaration{
 		Name: "setname", Since: "2.6.9", Complexity: "O(1)",
-		Summary: "Set the current connection name", Categories: []string{"connection"},
-		Flags: clientFlags, Reply: reply.OK(),
+		Summary: "Set the current connection name",
+		Flags:   clientFlags, Reply: reply.OK(),
 	}, grammar.Compile(
 		grammar.Bytes("connection-name", func(p *clientNameParams) *[]byte { return &p.name }),
 	), func(s *Session, p *clientNameParams, w *reply.Writer) error {
@@ -86,8 +86,8 @@ const (
 func clientSetInfoCommand() *Command {
 	return onSession(Declaration{
 		Name: "setinfo", Since: "7.2.0", Complexity: "O(1)",
-		Summary: "Set client or connection specific info", Categories: []string{"connection"},
-		Flags: clientFlags, Tips: []string{"request_policy:all_nodes", "response_policy:all_succeeded"},
+		Summary: "Set client or connection specific info",
+		Flags:   clientFlags, Tips: []string{"request_policy:all_nodes", "response_policy:all_succeeded"},
 		Reply: reply.OK(),
 	}, grammar.Compile(
 		grammar.Choice("attr", func(p *clientLibraryParams) *uint8 { return &p.attribute },
@@ -117,8 +117,8 @@ func runClientSetInfo(s *Session, p *clientLibraryParams, w *reply.Writer) error
 func clientInfoCommand() *Command {
 	return onSession(Declaration{
 		Name: "info", Since: "6.2.0", Complexity: "O(1)",
-		Summary: "Returns information about the current client connection.", Categories: []string{"connection"},
-		Flags: clientFlags, Tips: []string{nondeterministicOutput}, Reply: reply.Verbatim(),
+		Summary: "Returns information about the current client connection.",
+		Flags:   clientFlags, Tips: []string{nondeterministicOutput}, Reply: reply.Verbatim(),
 	}, grammar.Compile[noParams](), func(s *Session, _ *noParams, w *reply.Writer) error {
 		s.Peer.Refresh()
 		own := s.Peer.ID()
@@ -150,8 +150,8 @@ type clientListParams struct {
 func clientListCommand() *Command {
 	return onSession(Declaration{
 		Name: "list", Since: "2.4.0", Complexity: "O(N) where N is the number of client connections",
-		Summary: "Get the list of client connections", Categories: []string{"connection"},
-		Flags: clientFlags | Admin, Tips: []string{nondeterministicOutput},
+		Summary: "Get the list of client connections",
+		Flags:   clientFlags | Admin, Tips: []string{nondeterministicOutput},
 		History: []Change{
 			{"2.8.12", "Added unique client `id` field."}, {"5.0.0", "Added optional `TYPE` filter."},
 			{"6.0.0", "Added `user` field."},
@@ -245,8 +245,8 @@ type clientKillParams struct {
 func clientKillCommand() *Command {
 	return onSession(Declaration{
 		Name: "kill", Since: "2.4.0", Complexity: "O(N) where N is the number of client connections",
-		Summary: "Kill the connection of a client", Categories: []string{"connection"},
-		Flags: clientFlags | Admin,
+		Summary: "Kill the connection of a client",
+		Flags:   clientFlags | Admin,
 		History: []Change{
 			{"2.8.12", "Added new filter format."}, {"2.8.12", "`ID` option."}, {"3.2.0", "Added `master` type in for `TYPE` option."},
 			{"5.0.0", "Replaced `slave` `TYPE` with `replica`. `slave` still supported for backward compatibility."},
@@ -381,8 +381,8 @@ const (
 func clientReplyCommand() *Command {
 	return onSession(Declaration{
 		Name: "reply", Since: "3.2.0", Complexity: "O(1)",
-		Summary: "Instruct the server whether to reply to commands", Categories: []string{"connection"},
-		Flags: clientFlags, Reply: reply.OK(),
+		Summary: "Instruct the server whether to reply to commands",
+		Flags:   clientFlags, Reply: reply.OK(),
 	}, grammar.Compile(
 		grammar.Enum("on_off_skip", func(p *clientReplyParams) *uint8 { return &p.mode }, "ON", "OFF", "SKIP"),
 	), runClientReply)
@@ -409,7 +409,7 @@ type switchParams struct{ to uint8 } // 1 ON, 2 OFF
 // clientSwitchCommand declares a subcommand that sets a flag of the session.
 func clientSwitchCommand(name, since, summary string, flags Flags, field func(*Session) *bool) *Command {
 	return onSession(Declaration{
-		Name: name, Since: since, Complexity: "O(1)", Summary: summary, Categories: []string{"connection"},
+		Name: name, Since: since, Complexity: "O(1)", Summary: summary,
 		Flags: clientFlags | flags, Reply: reply.OK(),
 	}, grammar.Compile(
 		grammar.Enum("enabled", func(p *switchParams) *uint8 { return &p.to }, "ON", "OFF"),
@@ -424,8 +424,8 @@ func clientSwitchCommand(name, since, summary string, flags Flags, field func(*S
 func clientRedirectionCommand() *Command {
 	return onSession(Declaration{
 		Name: "getredir", Since: "6.0.0", Complexity: "O(1)",
-		Summary: "Get tracking notifications redirection client ID if any", Categories: []string{"connection"},
-		Flags: clientFlags, Reply: reply.Int(),
+		Summary: "Get tracking notifications redirection client ID if any",
+		Flags:   clientFlags, Reply: reply.Int(),
 	}, grammar.Compile[noParams](), func(_ *Session, _ *noParams, w *reply.Writer) error {
 		w.Int(-1)
 		return nil

@@ -17,25 +17,27 @@ import (
 type Flags uint32
 
 const (
-	Write          Flags = 1 << iota // may change data
-	ReadOnly                         // reads data, never changes it
-	DenyOOM                          // refused when memory is over maxmemory
-	Admin                            // administers the server
-	PubSub                           // publishes or subscribes
-	NoScript                         // not from scripts
-	Blocking                         // may wait for other clients
-	Loading                          // allowed while loading
-	Stale                            // allowed on a stale replica
-	SkipMonitor                      // not shown by MONITOR
-	SkipSlowlog                      // not in the slow log
-	Fast                             // O(1) or O(log n)
-	NoAuth                           // allowed before AUTH
-	MayReplicate                     // may replicate without changing data
-	NoMulti                          // not inside MULTI
-	AllowBusy                        // allowed while a script runs too long
-	NoAsyncLoading                   // refused while a replica loads in the background
-	ArbitraryKeys                    // touches keys that its arguments do not name
-	Immediate                        // runs at once even inside MULTI; not shown to clients
+	Write           Flags = 1 << iota // may change data
+	ReadOnly                          // reads data, never changes it
+	DenyOOM                           // refused when memory is over maxmemory
+	Admin                             // administers the server
+	PubSub                            // publishes or subscribes
+	NoScript                          // not from scripts
+	Blocking                          // may wait for other clients
+	Loading                           // allowed while loading
+	Stale                             // allowed on a stale replica
+	SkipMonitor                       // not shown by MONITOR
+	SkipSlowlog                       // not in the slow log
+	Fast                              // O(1) or O(log n)
+	NoAuth                            // allowed before AUTH
+	MayReplicate                      // may replicate without changing data
+	NoMulti                           // not inside MULTI
+	AllowBusy                         // allowed while a script runs too long
+	NoAsyncLoading                    // refused while a replica loads in the background
+	ArbitraryKeys                     // touches keys that its arguments do not name
+	NoMandatoryKeys                   // may be called without any key
+	Immediate                         // runs at once even inside MULTI; not shown to clients
+	Executes                          // runs the queue of MULTI; not shown to clients
 )
 
 // Lock says what a data command locks before its handler runs.
@@ -69,6 +71,10 @@ type Declaration struct {
 	Categories []string
 	// DocFlags are COMMAND DOCS's: syscmd, deprecated.
 	DocFlags []string
+	// DeprecatedSince is the version that advised against the command, and
+	// ReplacedBy what it advised instead, in the words of COMMAND DOCS.
+	DeprecatedSince string
+	ReplacedBy      string
 	// Unavailable is what the command always answers, "" when it works.
 	Unavailable Error
 	// History is what changed since the command came, for COMMAND DOCS.
@@ -152,11 +158,17 @@ func onSession[P any](d Declaration, g *grammar.Grammar[P], run func(s *Session,
 
 // container declares a command that is only a name for its subcommands.
 func container(d Declaration, subs ...*Command) *Command {
-	c := &Command{Declaration: d, full: d.Name, Subs: subs, subs: map[string]*Command{}}
+	return (&Command{Declaration: d, full: d.Name}).with(subs...)
+}
+
+// with gives a command subcommands; a container may also run by itself
+// (COMMAND).
+func (c *Command) with(subs ...*Command) *Command {
+	c.Subs, c.subs = subs, map[string]*Command{}
 	for _, sub := range subs {
 		sub.Parent = c
-		sub.Family = d.Family
-		sub.full = d.Name + "|" + sub.Name
+		sub.Family = c.Family
+		sub.full = c.Name + "|" + sub.Name
 		c.subs[sub.Name] = sub
 	}
 	return c

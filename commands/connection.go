@@ -27,8 +27,8 @@ type pingParams struct {
 func pingCommand() *Command {
 	return onSession(Declaration{
 		Name: "ping", Family: Connection, Since: "1.0.0", Complexity: "O(1)",
-		Summary: "Ping the server", Categories: []string{"connection"},
-		Flags: Fast, Tips: []string{"request_policy:all_shards", "response_policy:all_succeeded"},
+		Summary: "Ping the server",
+		Flags:   Fast, Tips: []string{"request_policy:all_shards", "response_policy:all_succeeded"},
 		Reply: reply.OneOf(reply.Status("PONG"), reply.Bulk()),
 	}, grammar.Compile(
 		grammar.Opt(grammar.Bytes("message", func(p *pingParams) *[]byte { return &p.message }).Present(func(p *pingParams) *bool { return &p.given })),
@@ -49,9 +49,9 @@ type echoParams struct{ message []byte }
 func echoCommand() *Command {
 	return onSession(Declaration{
 		Name: "echo", Family: Connection, Since: "1.0.0", Complexity: "O(1)",
-		Summary: "Echo the given string", Categories: []string{"connection"},
-		Flags: Loading | Stale | Fast,
-		Reply: reply.Bulk(),
+		Summary: "Echo the given string",
+		Flags:   Loading | Stale | Fast,
+		Reply:   reply.Bulk(),
 	}, grammar.Compile(
 		grammar.Bytes("message", func(p *echoParams) *[]byte { return &p.message }),
 	), func(_ *Session, p *echoParams, w *reply.Writer) error {
@@ -65,9 +65,9 @@ type quitParams struct{ ignored [][]byte }
 func quitCommand() *Command {
 	return onSession(Declaration{
 		Name: "quit", Family: Connection, Since: "1.0.0", Complexity: "O(1)",
-		Summary: "Close the connection", Categories: []string{"connection"},
-		Flags: AllowBusy | NoScript | Loading | Stale | Fast | NoAuth | Immediate,
-		Reply: reply.OK(),
+		Summary: "Close the connection",
+		Flags:   AllowBusy | NoScript | Loading | Stale | Fast | NoAuth | Immediate,
+		Reply:   reply.OK(),
 	}, grammar.Compile(
 		// Redis takes any arguments and documents none.
 		grammar.Opt(grammar.Rest("ignored", func(p *quitParams) *[][]byte { return &p.ignored }).DocumentedAs()),
@@ -81,9 +81,9 @@ func quitCommand() *Command {
 func resetCommand() *Command {
 	return onSession(Declaration{
 		Name: "reset", Family: Connection, Since: "6.2.0", Complexity: "O(1)",
-		Summary: "Reset the connection", Categories: []string{"connection"},
-		Flags: NoScript | Loading | Stale | Fast | NoAuth | AllowBusy | Immediate,
-		Reply: reply.Status("RESET"),
+		Summary: "Reset the connection",
+		Flags:   NoScript | Loading | Stale | Fast | NoAuth | AllowBusy | Immediate,
+		Reply:   reply.Status("RESET"),
 	}, grammar.Compile[noParams](), runReset)
 }
 
@@ -108,7 +108,7 @@ func (p *authParams) hasUser() bool { return p.user != nil }
 func authCommand() *Command {
 	return onSession(Declaration{
 		Name: "auth", Family: Connection, Since: "1.0.0", Complexity: "O(N) where N is the number of passwords defined for the user",
-		Summary: "Authenticate to the server", Categories: []string{"connection"},
+		Summary: "Authenticate to the server",
 		Flags:   NoScript | Loading | Stale | Fast | NoAuth | AllowBusy,
 		History: []Change{{"6.0.0", "Added ACL style (username and password)."}},
 		Reply:   reply.OK(),
@@ -195,7 +195,7 @@ type helloOption struct{ user, password, name []byte }
 func helloCommand() *Command {
 	return onSession(Declaration{
 		Name: "hello", Family: Connection, Since: "6.0.0", Complexity: "O(1)",
-		Summary: "Handshake with Redis", Categories: []string{"connection"},
+		Summary: "Handshake with Redis",
 		Flags:   NoScript | Loading | Stale | Fast | NoAuth | AllowBusy,
 		History: []Change{{"6.2.0", "`protover` made optional; when called without arguments the command reports the current connection's context."}},
 		Reply: reply.Record(

@@ -62,11 +62,11 @@ func (s *Session) admit(c *Command, argv [][]byte) error {
 	if c == nil {
 		return errUnknownCommand(argv)
 	}
-	if c.subs != nil {
-		if len(argv) < 2 {
-			return errArity(c)
-		}
+	if c.subs != nil && len(argv) > 1 {
 		return errUnknownSubcommand(c, argv[1])
+	}
+	if c.subs != nil && !c.runs() {
+		return errArity(c)
 	}
 	if n := c.arity(); n > 0 && len(argv) != n || len(argv) < -n {
 		return errArity(c)
@@ -77,7 +77,7 @@ func (s *Session) admit(c *Command, argv [][]byte) error {
 	if s.multi.open && c.is(NoMulti) {
 		return ErrNoMulti
 	}
-	return nil
+	return s.admitMemory(c)
 }
 
 // reject answers a command that does not run; inside MULTI it spoils the

@@ -53,15 +53,24 @@ const (
 	ErrLCSTooLong       Error = "ERR String too long for LCS"
 	ErrLCSMemory        Error = "ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len"
 
-	errClientName    Error = "ERR Client names cannot contain spaces, newlines or special characters."
-	errNoSuchClient  Error = "ERR No such client"
-	errHelloNoAuth   Error = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time"
-	errDebugDisabled Error = "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run it from a local connection, otherwise you need to set this option in the configuration file, and then restart the server."
-	errProtocolType  Error = "ERR Wrong protocol type name. Please use one of the following: string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false"
-	errResp2         Error = "ERR RESP2 is not supported by this command"
-	errNoShutdown    Error = "ERR No shutdown in progress."
-	errNoSnapshot    Error = "ERR snapshots in Redis's format are not supported yet; the store is durable by itself"
-	errNoRewrite     Error = "ERR there is no append-only file to rewrite; the store compacts its journal by itself"
+	errClientName     Error = "ERR Client names cannot contain spaces, newlines or special characters."
+	errNoSuchClient   Error = "ERR No such client"
+	errHelloNoAuth    Error = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time"
+	errDebugDisabled  Error = "ERR DEBUG command not allowed. If the enable-debug-command option is set to \"local\", you can run it from a local connection, otherwise you need to set this option in the configuration file, and then restart the server."
+	errProtocolType   Error = "ERR Wrong protocol type name. Please use one of the following: string|integer|double|bignum|null|array|set|map|attrib|push|verbatim|true|false"
+	errResp2          Error = "ERR RESP2 is not supported by this command"
+	errInvalidCommand Error = "ERR Invalid command specified"
+	errNoKeyArguments Error = "ERR The command has no key arguments"
+	errKeysArity      Error = "ERR Invalid number of arguments specified for command"
+	errKeysArguments  Error = "ERR Invalid arguments specified for command"
+
+	errNoUsers     Error = "ERR users other than 'default' are not supported yet; requirepass is its password"
+	errDefaultUser Error = "ERR The 'default' user cannot be removed"
+	errNoACLFile   Error = "ERR This Redis instance is not configured to use an ACL file. You may want to specify users via the ACL SETUSER command and then issue a CONFIG REWRITE (assuming you have a Redis configuration file set) in order to store users in the Redis configuration."
+
+	errNoShutdown Error = "ERR No shutdown in progress."
+	errNoSnapshot Error = "ERR snapshots in Redis's format are not supported yet; the store is durable by itself"
+	errNoRewrite  Error = "ERR there is no append-only file to rewrite; the store compacts its journal by itself"
 
 	errReloadOption      Error = "ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options."
 	errReloadUnsupported Error = "ERR DEBUG RELOAD does not support MERGE, NOFLUSH and NOSAVE here"
@@ -112,6 +121,10 @@ func errHelloOption(word []byte) error {
 	return Error("ERR Syntax error in HELLO option '" + string(upToNul(word)) + "'")
 }
 
+func errACLCategory(word []byte) error {
+	return Error("ERR Unknown category '" + string(upToNul(word[:min(len(word), 128)])) + "'")
+}
+
 func errClientAttribute(name string) error {
 	return Error("ERR " + name + " cannot contain spaces, newlines or special characters.")
 }
@@ -135,7 +148,7 @@ func errExpireTime() error {
 // fromGrammar turns a parse error into the client's text.
 func fromGrammar(c *Command, err *grammar.Error, argv [][]byte) Error {
 	if text := err.Format(c.FullName(), argv); text != "" {
-		if code, _, ok := strings.Cut(text, " "); ok && code == strings.ToUpper(code) && len(code) > 1 && code != "DB" {
+		if code, _, ok := strings.Cut(text, " "); ok && code == strings.ToUpper(code) && len(code) > 2 {
 			return Error(text)
 		}
 		return Error("ERR " + text)

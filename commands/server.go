@@ -15,6 +15,7 @@ func serverCommands() []*Command {
 	return []*Command{
 		timeCommand(), infoCommand(), configCommand(), debugCommand(), roleCommand(), waitCommand(),
 		lastSaveCommand(), shutdownCommand(), backupCommand(),
+		commandCommand(), aclCommand(),
 		saveCommand(), bgSaveCommand(), bgRewriteAOFCommand(),
 		functionCommand(), scriptCommand(), slowLogCommand(), latencyCommand(),
 	}
@@ -199,8 +200,8 @@ func functionCommand() *Command {
 	},
 		onSession(Declaration{
 			Name: "flush", Since: "7.0.0", Complexity: "O(N) where N is the number of functions deleted",
-			Summary: "Deleting all functions", Categories: []string{"scripting"},
-			Flags: NoScript | Write, Tips: []string{"request_policy:all_shards", "response_policy:all_succeeded"},
+			Summary: "Deleting all functions",
+			Flags:   NoScript | Write, Tips: []string{"request_policy:all_shards", "response_policy:all_succeeded"},
 			Reply: reply.OK(),
 		}, grammar.Compile(
 			grammar.Opt(flushModeNode().Fail(grammar.Syntax, "FUNCTION FLUSH only supports SYNC|ASYNC option")),
@@ -215,8 +216,8 @@ func scriptCommand() *Command {
 	},
 		onSession(Declaration{
 			Name: "flush", Since: "2.6.0", Complexity: "O(N) with N being the number of scripts in cache",
-			Summary: "Remove all the scripts from the script cache.", Categories: []string{"scripting"},
-			Flags: NoScript, Tips: []string{"request_policy:all_nodes", "response_policy:all_succeeded"},
+			Summary: "Remove all the scripts from the script cache.",
+			Flags:   NoScript, Tips: []string{"request_policy:all_nodes", "response_policy:all_succeeded"},
 			History: []Change{{"6.2.0", "Added the `ASYNC` and `SYNC` flushing mode modifiers."}},
 			Reply:   reply.OK(),
 		}, grammar.Compile(
