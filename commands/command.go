@@ -66,8 +66,10 @@ type Declaration struct {
 	// Offload runs the handler on a worker while the session is parked, because
 	// it may run long or read from disk. Inside EXEC it runs inline.
 	Offload bool
-	// Tips and Categories go into COMMAND INFO and ACL as they are.
-	Tips       []string
+	// Tips go into COMMAND INFO as they are.
+	Tips []string
+	// Categories are the ACL categories that neither the family nor the flags
+	// imply; "-keyspace" takes back what the family implies.
 	Categories []string
 	// DocFlags are COMMAND DOCS's: syscmd, deprecated.
 	DocFlags []string

@@ -28,6 +28,7 @@ type Core struct {
 	WriteTimeout func() time.Duration
 
 	workers chan struct{}
+	heap    heapGauge
 	stats   Stats
 }
 

@@ -99,7 +99,7 @@ func execCommand() *Command {
 	return onSession(Declaration{
 		Name: "exec", Family: Transactions, Since: "1.2.0", Complexity: "Depends on commands in the transaction",
 		Summary: "Execute all commands issued after MULTI",
-		Flags:   NoScript | Loading | Stale | SkipSlowlog | Immediate,
+		Flags:   NoScript | Loading | Stale | SkipSlowlog | Immediate | Executes,
 		Reply:   reply.Any(),
 	}, grammar.Compile[noParams](), runExec)
 }

@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"math"
+
 	"reminis/commands/grammar"
 	"reminis/commands/reply"
 	"reminis/engine"
@@ -68,9 +70,27 @@ func runObjectIdleTime(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
 	return nil
 }
 
-// runObjectRefCount: values are never shared here.
-func runObjectRefCount(_ *engine.Tx, _ *keyParams, w *reply.Writer) error {
-	w.Int(1)
+// sharedIntegers is how many small integers Redis keeps one object of
+// (server.h OBJ_SHARED_INTEGERS), and sharedRefCount what it says of them.
+const (
+	sharedIntegers = 10000
+	sharedRefCount = math.MaxInt32
+)
+
+// runObjectRefCount answers as Redis does, whose clients look whether a small
+// integer is shared. Nothing is shared here.
+func runObjectRefCount(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
+	count := int64(1)
+	if tx.Encoding(p.key) == "int" {
+		value, err := tx.String(p.key)
+		if err != nil {
+			return err
+		}
+		if n, ok := grammar.ParseInt(value); ok && n >= 0 && n < sharedIntegers {
+			count = sharedRefCount
+		}
+	}
+	w.Int(count)
 	return nil
 }
 

@@ -7,6 +7,7 @@ package server
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"math"
 	"os"
 	"runtime/metrics"
 
@@ -43,11 +44,12 @@ func applyLimits(config *Config, core *commands.Core) {
 		limits.HashListpackEntries.Store(next.HashListpackEntries)
 		limits.HashListpackValue.Store(next.HashListpackValueBytes)
 		limits.StringMax.Store(int64(next.BulkMaxBytes))
+		limits.MaxMemory.Store(int64(min(next.MaxMemoryBytes, math.MaxInt64)))
 		limits.LFU.Store(next.MaxMemoryPolicy == "allkeys-lfu" || next.MaxMemoryPolicy == "volatile-lfu")
 		return nil
 	}
 	_ = apply(config.Settings())
-	config.OnChange(apply, "hash-max-listpack-entries", "hash-max-listpack-value", "proto-max-bulk-len", "maxmemory-policy")
+	config.OnChange(apply, "hash-max-listpack-entries", "hash-max-listpack-value", "proto-max-bulk-len", "maxmemory", "maxmemory-policy")
 }
 
 // configHost is the configuration as commands see it.
