@@ -95,11 +95,9 @@ func (l *layout) writeFormat(storeID uint64) error {
 }
 
 // create makes an empty store of an empty directory, or of what is left of an
-// attempt to do so. It refuses one that holds data without a FORMAT file.
+// attempt to do so. It refuses one that holds data without a FORMAT file. The
+// journal comes first, so rows without one are data too.
 func (l *layout) create(options Options) (storeID uint64, err error) {
-	if names, err := l.fs.List(l.rows); err == nil && len(names) > 0 {
-		return 0, &CorruptError{File: l.format, Offset: -1, Reason: fmt.Sprintf("the file is missing, but %s is not empty", l.rows)}
-	}
 	found, err := findSegments(l.fs, l.journal)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return 0, err
@@ -109,12 +107,20 @@ func (l *layout) create(options Options) (storeID uint64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if len(data) > segmentHeaderBytes && !allZero(data[segmentHeaderBytes:]) {
+		if f.firstSeq > 1 || len(data) > segmentHeaderBytes && !allZero(data[segmentHeaderBytes:]) {
 			return 0, &CorruptError{File: l.format, Offset: -1, Reason: fmt.Sprintf("the file is missing, but %s holds batches", f.path)}
 		}
 	}
-	if err := l.fs.RemoveAll(l.journal); err != nil {
-		return 0, err
+	if names, err := l.fs.List(l.rows); err == nil && len(names) > 0 && len(found) == 0 {
+		return 0, &CorruptError{File: l.format, Offset: -1, Reason: fmt.Sprintf("the file is missing, but %s is not empty", l.rows)}
+	}
+	for _, dir := range []string{l.rows, l.journal} {
+		if err := l.fs.RemoveAll(dir); err != nil {
+			return 0, err
+		}
+		if err := syncDir(l.fs, l.dir); err != nil {
+			return 0, err
+		}
 	}
 	if err := l.fs.MkdirAll(l.journal, 0o755); err != nil {
 		return 0, err
@@ -124,6 +130,13 @@ func (l *layout) create(options Options) (storeID uint64, err error) {
 	}
 	storeID = rand.Uint64()
 	if err := createJournal(l.fs, l.journal, storeID, options); err != nil {
+		return 0, err
+	}
+	rows, err := openRows(l.fs, l.rows, false, options)
+	if err != nil {
+		return 0, err
+	}
+	if err := rows.close(); err != nil {
 		return 0, err
 	}
 	return storeID, l.writeFormat(storeID)

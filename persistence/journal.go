@@ -17,7 +17,8 @@ import (
 // Pebble, nor how a segment is laid out.
 //
 // Lock order: the engine's locks, then syncMu, then ioMu, then mu. Append takes
-// only mu and does no I/O, so the engine may hold any of its locks.
+// only mu and does no I/O, so the engine may hold any of its locks. spareMu,
+// held while a spare segment is made, comes before ioMu.
 
 // gate bits: why Ready refuses. Zero is open.
 const (
@@ -41,12 +42,14 @@ type journal struct {
 	// usually find that it synced theirs too.
 	syncMu sync.Mutex
 
+	spareMu sync.Mutex
 	ioMu    sync.Mutex
 	writer  segmentWriter
 	failure error // why the last write or fsync failed; nil when all is well
 	// retryAt and retryDelay pace the attempts to get out of a failure.
 	retryAt    time.Time
 	retryDelay time.Duration
+	spareAt    time.Time // when to try again to make a spare
 	// lastSeq and lastMs are the last batch written to the active segment.
 	lastSeq uint64
 	lastMs  int64
@@ -109,14 +112,19 @@ func (j *journal) wakeLoop() {
 }
 
 // Ready says whether a batch may be made. It is one atomic load when all is
-// well. ErrLagging passes as soon as batches become durable (wait with
+// well, and may do I/O otherwise. ErrLagging passes as soon as batches become durable (wait with
 // Notify(Durable()+1, …)); ErrDiskFailed when the disk can be written again.
 func (j *journal) Ready() error {
 	gate := j.gate.Load()
-	if gate == 0 {
-		return nil
+	if gate == gateFull {
+		// The background has not made a spare segment yet: do it here, unless
+		// that failed a moment ago.
+		j.keepSpare(false)
+		gate = j.gate.Load()
 	}
 	switch {
+	case gate == 0:
+		return nil
 	case gate&gateClosed != 0:
 		return ErrClosed
 	case gate&(gateFailed|gateFull) != 0:

@@ -464,13 +464,13 @@ func TestMissingSegmentIsRefused(t *testing.T) {
 	if err := format.Remove("store/FORMAT"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(format, "store", testOptions(t)); err == nil || !strings.Contains(err.Error(), "is not empty") {
+	if _, err := Open(format, "store", testOptions(t)); err == nil || !strings.Contains(err.Error(), "holds batches") {
 		t.Errorf("without FORMAT: %v", err)
 	}
-	if err := format.RemoveAll("store/pebble"); err != nil {
+	if err := format.RemoveAll("store/journal"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(format, "store", testOptions(t)); err == nil || !strings.Contains(err.Error(), "holds batches") {
-		t.Errorf("without FORMAT and rows: %v", err)
+	if _, err := Open(format, "store", testOptions(t)); err == nil || !strings.Contains(err.Error(), "is not empty") {
+		t.Errorf("without FORMAT and journal: %v", err)
 	}
 }

@@ -214,8 +214,10 @@ func (j *journal) markDurable() {
 // keepSpare makes a spare segment when there is none. When that fails, the gate
 // shuts before the reserved space has run out; each tick tries again.
 func (j *journal) keepSpare(tick bool) {
+	j.spareMu.Lock()
+	defer j.spareMu.Unlock()
 	j.ioMu.Lock()
-	if len(j.writer.spares) > 0 || j.failure == ErrClosed || (!tick && time.Now().Before(j.retryAt)) {
+	if len(j.writer.spares) > 0 || j.failure == ErrClosed || (!tick && time.Now().Before(j.spareAt)) {
 		j.ioMu.Unlock()
 		return
 	}
@@ -226,13 +228,15 @@ func (j *journal) keepSpare(tick bool) {
 	spare, err := j.writer.createSpare(number)
 	j.ioMu.Lock()
 	defer j.ioMu.Unlock()
+	if err == nil {
+		err = j.writer.addSpare(spare)
+	}
 	if err != nil {
 		j.note(err)
-		j.retryDelay = retryFirst
-		j.delayRetry()
-		return
+		if !j.options.retryAtOnce {
+			j.spareAt = time.Now().Add(retryFirst)
+		}
 	}
-	j.writer.spares = append(j.writer.spares, spare)
 	j.mu.Lock()
 	j.roomBytes = j.writer.roomBytes()
 	j.updateGate()

@@ -29,22 +29,24 @@ const (
 // rowStore is the rows of the last checkpoint.
 type rowStore struct {
 	db     *pebble.DB
-	fs     vfs.FS
+	logger Logger
 	tables sstable.WriterOptions
 	// failed is set once Pebble could not write its manifest. It then holds
 	// its locks for ever, so nothing that needs them may be called.
 	failed atomic.Pointer[error]
-	buf    []byte // of read
+	ended  chan struct{} // closed when failed is set
+	buf    []byte        // of read
 }
 
 // openRows opens the rows in dir, which it makes when it is missing.
 func openRows(fs vfs.FS, dir string, readOnly bool, options Options) (*rowStore, error) {
-	r := &rowStore{fs: fs}
+	r := &rowStore{logger: options.Logger, ended: make(chan struct{})}
+	fs = rowFS{fs, r}
 	cache := pebble.NewCache(options.CacheBytes)
 	defer cache.Unref()
 	o := &pebble.Options{
 		FS: fs, Cache: cache, FormatMajorVersion: rowFormat, ReadOnly: readOnly,
-		Logger: &pebbleLog{rows: r, logger: options.Logger},
+		Logger: &pebbleLog{r},
 		// Rows come in whole tables, which are durable when they are there.
 		DisableWAL: true, MemTableSize: 256 << 10,
 		// A table per checkpoint stays as it is until four overlap: rewriting
@@ -85,18 +87,14 @@ func (r *rowStore) guarded(f func() error) error {
 		return r.failure()
 	}
 	done := make(chan error, 1)
-	go func() {
-		ended := false
-		defer func() {
-			if !ended {
-				done <- r.failure() // the goroutine was ended by pebbleLog.Fatalf
-			}
-		}()
-		err := f()
-		ended = true
-		done <- err
-	}()
-	return <-done
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-r.ended:
+		// This goroutine or one that it waits for was ended by fatal.
+		return r.failure()
+	}
 }
 
 func (r *rowStore) failure() error {
@@ -106,26 +104,28 @@ func (r *rowStore) failure() error {
 	return ErrRowsFailed
 }
 
-// pebbleLog takes Pebble's messages. Fatalf must not return: Pebble calls it
-// when it cannot tell what its manifest says any more. Instead of ending the
-// process it ends the goroutine, which leaves the manifest locked, so that
-// nothing is ever added to it; the journal goes on.
-type pebbleLog struct {
-	rows   *rowStore
-	logger Logger
+// fatal ends the row store, and the goroutine that found out: Pebble's manifest
+// stays locked, so that nothing is ever added to it. The journal goes on.
+func (r *rowStore) fatal(err error) {
+	if r.failed.CompareAndSwap(nil, &err) {
+		close(r.ended)
+	}
+	r.logger.Printf("rows: %v", err)
+	runtime.Goexit()
 }
+
+// pebbleLog takes Pebble's messages. Fatalf must not return: Pebble calls it
+// when it cannot tell what its manifest says any more.
+type pebbleLog struct{ rows *rowStore }
 
 func (l *pebbleLog) Infof(string, ...any) {}
 
 func (l *pebbleLog) Errorf(format string, args ...any) {
-	l.logger.Printf("rows: "+format, args...)
+	l.rows.logger.Printf("rows: "+format, args...)
 }
 
 func (l *pebbleLog) Fatalf(format string, args ...any) {
-	err := fmt.Errorf(format, args...)
-	l.rows.failed.CompareAndSwap(nil, &err)
-	l.logger.Printf("rows: %v", err)
-	runtime.Goexit()
+	l.rows.fatal(fmt.Errorf(format, args...))
 }
 
 // state reads which batch the rows stand at.

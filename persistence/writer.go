@@ -137,6 +137,16 @@ func (w *segmentWriter) ensureSpare() error {
 	return nil
 }
 
+// addSpare takes a spare that createSpare made. Segments are used in order of
+// their numbers, so one that the writer could not wait for is removed.
+func (w *segmentWriter) addSpare(s spareSegment) error {
+	if len(w.segments) > 0 && s.number < w.active().number || len(w.spares) > 0 && s.number < w.spares[len(w.spares)-1].number {
+		return errors.Join(s.file.Close(), w.fs.Remove(s.path))
+	}
+	w.spares = append(w.spares, s)
+	return nil
+}
+
 // previous is the segment before a new one: the active one, or after a failure
 // the one that the durable batches end in.
 func (w *segmentWriter) previous() uint64 {
