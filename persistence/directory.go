@@ -46,19 +46,24 @@ func layoutOf(fs vfs.FS, dir string) layout {
 // lock takes the store for this process. The error names the process that has
 // it, when that can be found out.
 func (l *layout) lock() (io.Closer, error) {
-	pidPath := l.fs.PathJoin(l.dir, "PID")
 	lock, err := l.fs.Lock(l.fs.PathJoin(l.dir, "LOCK"))
 	if err != nil {
-		owner := ""
-		if pid, readErr := readSegment(l.fs, pidPath, 32, nil); readErr == nil && len(pid) > 0 {
-			owner = " by process " + strings.TrimSpace(string(pid))
-		}
-		return nil, fmt.Errorf("%w%s: %s: %w", ErrLocked, owner, l.dir, err)
+		return nil, l.locked(err)
 	}
-	if err := writeFile(l.fs, pidPath, strconv.Itoa(os.Getpid())+"\n"); err != nil {
+	if err := writeBytes(l.fs, l.pid(), []byte(strconv.Itoa(os.Getpid())+"\n")); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	return lock, nil
+}
+
+func (l *layout) pid() string { return l.fs.PathJoin(l.dir, "PID") }
+
+func (l *layout) locked(err error) error {
+	owner := ""
+	if pid, readErr := readSegment(l.fs, l.pid(), 32, nil); readErr == nil && len(pid) > 0 {
+		owner = " by process " + strings.TrimSpace(string(pid))
+	}
+	return fmt.Errorf("%w%s: %s: %w", ErrLocked, owner, l.dir, err)
 }
 
 // readFormat returns the store's id. It returns an error that is
@@ -85,7 +90,7 @@ func (l *layout) readFormat() (storeID uint64, err error) {
 // writeFormat makes the directory a store.
 func (l *layout) writeFormat(storeID uint64) error {
 	next := l.format + ".new"
-	if err := writeFile(l.fs, next, fmt.Sprintf("%s %d\nid %016x\n", formatWord, storeFormat, storeID)); err != nil {
+	if err := writeBytes(l.fs, next, fmt.Appendf(nil, "%s %d\nid %016x\n", formatWord, storeFormat, storeID)); err != nil {
 		return err
 	}
 	if err := l.fs.Rename(next, l.format); err != nil {
@@ -163,13 +168,13 @@ func (l *layout) prepare(options Options) (lock io.Closer, storeID uint64, err e
 	return lock, storeID, nil
 }
 
-// writeFile makes path hold text, durably but for its directory entry.
-func writeFile(fs vfs.FS, path, text string) error {
+// writeBytes makes path hold data, durably but for its directory entry.
+func writeBytes(fs vfs.FS, path string, data []byte) error {
 	f, err := fs.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write([]byte(text))
+	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()
 	}

@@ -248,7 +248,7 @@ func TestNewerFormatIsRefused(t *testing.T) {
 		{"something else", "does not begin with"},
 		{"", "does not begin with"},
 	} {
-		if err := writeFile(fs, "store/FORMAT", c.text); err != nil {
+		if err := writeBytes(fs, "store/FORMAT", []byte(c.text)); err != nil {
 			t.Fatal(err)
 		}
 		_, err := Open(fs, "store", testOptions(t))

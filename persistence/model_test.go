@@ -164,6 +164,9 @@ func TestStoreAgainstModel(t *testing.T) {
 		w.verifyArchive("at the end")
 		w.verify("at the end")
 		mustClose(t, w.s)
+		if report, err := Check(w.fs, "store"); err != nil || report.CheckpointSeq != w.seq {
+			t.Fatalf("seed %d: check: %+v %v", seed, report, err)
+		}
 	}
 }
 

@@ -56,22 +56,6 @@ func newOverlay() *overlay {
 	return &overlay{rows: make([]overlayRow, 1, 1<<10), slots: make([]uint32, 1<<11), seed: maphash.MakeSeed()}
 }
 
-// reset empties the overlay and keeps a moderate part of its memory.
-func (o *overlay) reset() {
-	const keepBlocks = 16
-	for i := range o.blocks {
-		o.blocks[i] = o.blocks[i][:0]
-	}
-	if len(o.blocks) > keepBlocks || len(o.slots) > 1<<18 {
-		*o = *newOverlay()
-		return
-	}
-	o.blocks = o.blocks[:0]
-	o.rows = o.rows[:1]
-	clear(o.slots)
-	o.sizeBytes, o.tabled = 0, 0
-}
-
 // alloc returns a place for size bytes.
 func (o *overlay) alloc(size int) (ref, []byte) {
 	last := len(o.blocks) - 1

@@ -47,6 +47,10 @@ func openRows(fs vfs.FS, dir string, readOnly bool, options Options) (*rowStore,
 	o := &pebble.Options{
 		FS: fs, Cache: cache, FormatMajorVersion: rowFormat, ReadOnly: readOnly,
 		Logger: &pebbleLog{r},
+		// Whoever reads damaged bytes gets an error; others go on.
+		EventListener: &pebble.EventListener{DataCorruption: func(info pebble.DataCorruptionInfo) {
+			r.logger.Printf("rows: %s", info)
+		}},
 		// Rows come in whole tables, which are durable when they are there.
 		DisableWAL: true, MemTableSize: 256 << 10,
 		// A table per checkpoint stays as it is until four overlap: rewriting
