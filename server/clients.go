@@ -76,10 +76,10 @@ type Info struct {
 	fd             int
 	queryBytes     atomic.Int64
 	queryFreeBytes atomic.Int64
-	outputBytes    atomic.Int64
-	pushedBytes    atomic.Int64
-	parked         atomic.Bool
-	softSinceMs    int64
+	// outputBytes is what waits to be sent, pushes in the mail included.
+	outputBytes atomic.Int64
+	parked      atomic.Bool
+	softSinceMs int64
 }
 
 // set switches flags on or off.
@@ -108,7 +108,7 @@ func (i *Info) class() OutputClass {
 // outputMemory is what counts against the output limit: as in Redis, not the
 // first 16 KB.
 func (i *Info) outputMemory() int64 {
-	return max(0, i.outputBytes.Load()+i.pushedBytes.Load()-replyStaticBytes)
+	return max(0, i.outputBytes.Load()-replyStaticBytes)
 }
 
 // A Client is one session as CLIENT LIST, CLIENT INFO and CLIENT KILL see it.
@@ -158,7 +158,7 @@ func (c Client) AppendLine(out []byte, nowMs int64) []byte {
 	number(" multi-mem=", i.MultiBytes.Load())
 	number(" rbs=", replyStaticBytes)
 	number(" rbp=", 0)
-	pending := i.outputBytes.Load() + i.pushedBytes.Load()
+	pending := i.outputBytes.Load()
 	number(" obl=", min(pending, replyStaticBytes))
 	number(" oll=", (i.outputMemory()+replyStaticBytes-1)/replyStaticBytes)
 	number(" omem=", i.outputMemory())
@@ -178,7 +178,7 @@ func (c Client) AppendLine(out []byte, nowMs int64) []byte {
 func (c Client) memory() int64 {
 	i := &c.session.info
 	return sessionBytes + i.queryBytes.Load() + i.queryFreeBytes.Load() + i.outputBytes.Load() +
-		i.pushedBytes.Load() + i.ArgumentBytes.Load() + i.MultiBytes.Load()
+		i.ArgumentBytes.Load() + i.MultiBytes.Load()
 }
 
 // sessionBytes is the fixed part of a session, rounded.

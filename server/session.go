@@ -63,6 +63,8 @@ type session struct {
 	// out[sent:] is to be sent.
 	out  []byte
 	sent int
+	// noted is the part of info.outputBytes that is in out.
+	noted int64
 	// pushSeq is the highest sequence that a push waits for.
 	pushSeq uint64
 	// commandsMax bounds the commands parsed ahead; it falls to one when the
@@ -137,7 +139,7 @@ func (s *session) Push(data []byte, seq uint64) {
 		}
 		m.pushed = append(m.pushed, data...)
 		m.seq = max(m.seq, seq)
-		s.info.pushedBytes.Store(int64(len(m.pushed)))
+		s.info.outputBytes.Add(int64(len(data)))
 		if s.overOutputLimit() {
 			s.server.overOutputLimit(s)
 			m.kill = true
@@ -173,9 +175,6 @@ func (s *session) collect() letter {
 	m.posted = false
 	taken := letter{pushed: m.pushed, seq: m.seq, kill: m.kill, shrink: m.shrink}
 	m.pushed, m.seq, m.shrink = nil, 0, false
-	if taken.pushed != nil {
-		s.info.pushedBytes.Store(0)
-	}
 	if s.phase == parked || s.phase == blocked {
 		taken.resumed, taken.reply = m.resumed, m.reply
 		m.resumed, m.reply = false, nil
@@ -207,6 +206,8 @@ func (s *session) apply(taken letter, p *pool) bool {
 		s.out = append(s.output(p), taken.pushed...)
 		s.pushSeq = max(s.pushSeq, taken.seq)
 	}
+	// The push was counted when it came.
+	s.noted += int64(len(taken.pushed))
 	s.noteOutput()
 	return true
 }
@@ -236,11 +237,12 @@ func (s *session) written(n int, p *pool) {
 	}
 }
 
-// noteOutput publishes how much output is pending.
+// noteOutput publishes how much output is pending: by the difference to what
+// was published before, since pushes are counted by those who push.
 func (s *session) noteOutput() {
-	pending := int64(s.pending())
-	if pending != s.info.outputBytes.Load() {
-		s.info.outputBytes.Store(pending)
+	if change := int64(s.pending()) - s.noted; change != 0 {
+		s.info.outputBytes.Add(change)
+		s.noted += change
 	}
 }
 

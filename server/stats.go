@@ -71,7 +71,7 @@ func (s *Server) Stats() Stats {
 			stats.PubSub++
 		}
 		stats.LongestInputBytes = max(stats.LongestInputBytes, i.queryBytes.Load())
-		stats.LongestOutputBytes = max(stats.LongestOutputBytes, i.outputBytes.Load()+i.pushedBytes.Load())
+		stats.LongestOutputBytes = max(stats.LongestOutputBytes, i.outputBytes.Load())
 		stats.MemoryBytes += client.memory()
 	}
 	return stats
