@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"math"
+
 	"reminis/commands/grammar"
 	"reminis/commands/reply"
 	"reminis/engine"
@@ -21,7 +23,7 @@ func selectCommand() *Command {
 		Flags:   Loading | Stale | Fast,
 		Reply:   reply.OK(),
 	}, grammar.Compile(
-		grammar.Int("index", func(p *selectParams) *int64 { return &p.index }),
+		grammar.Int("index", func(p *selectParams) *int64 { return &p.index }).Range(math.MinInt32, math.MaxInt32),
 	), runSelect)
 }
 
@@ -43,8 +45,10 @@ func swapDBCommand() *Command {
 		Flags:   Write | Fast, Lock: LockAll, Categories: []string{"keyspace", "dangerous"},
 		Reply: reply.OK(),
 	}, grammar.Compile(
-		grammar.Int("index1", func(p *swapParams) *int64 { return &p.first }).Fail(grammar.NotInteger, "invalid first DB index"),
-		grammar.Int("index2", func(p *swapParams) *int64 { return &p.second }).Fail(grammar.NotInteger, "invalid second DB index"),
+		grammar.Int("index1", func(p *swapParams) *int64 { return &p.first }).
+			Range(math.MinInt32, math.MaxInt32).FailNumber("invalid first DB index"),
+		grammar.Int("index2", func(p *swapParams) *int64 { return &p.second }).
+			Range(math.MinInt32, math.MaxInt32).FailNumber("invalid second DB index"),
 	), runSwapDB)
 }
 
@@ -76,8 +80,9 @@ func flushDBCommand() *Command {
 		Name: "flushdb", Family: Server, Since: "1.0.0", Complexity: "O(N) where N is the number of keys in the selected database",
 		Summary: "Remove all keys from the current database",
 		Flags:   Write, Lock: LockAll, Categories: []string{"keyspace", "dangerous"},
-		Tips:  []string{"request_policy:all_shards", "response_policy:all_succeeded"},
-		Reply: reply.OK(),
+		Tips:    []string{"request_policy:all_shards", "response_policy:all_succeeded"},
+		History: []Change{{"4.0.0", "Added the `ASYNC` flushing mode modifier."}, {"6.2.0", "Added the `SYNC` flushing mode modifier."}},
+		Reply:   reply.OK(),
 	}, flushGrammar(), func(tx *engine.Tx, _ *flushParams, w *reply.Writer) error {
 		tx.Flush(tx.DB)
 		w.OK()
@@ -90,8 +95,9 @@ func flushAllCommand() *Command {
 		Name: "flushall", Family: Server, Since: "1.0.0", Complexity: "O(N) where N is the total number of keys in all databases",
 		Summary: "Remove all keys from all databases",
 		Flags:   Write, Lock: LockAll, Categories: []string{"keyspace", "dangerous"},
-		Tips:  []string{"request_policy:all_shards", "response_policy:all_succeeded"},
-		Reply: reply.OK(),
+		Tips:    []string{"request_policy:all_shards", "response_policy:all_succeeded"},
+		History: []Change{{"4.0.0", "Added the `ASYNC` flushing mode modifier."}, {"6.2.0", "Added the `SYNC` flushing mode modifier."}},
+		Reply:   reply.OK(),
 	}, flushGrammar(), func(tx *engine.Tx, _ *flushParams, w *reply.Writer) error {
 		for db := 0; db < tx.Databases(); db++ {
 			tx.Flush(db)

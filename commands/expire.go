@@ -31,6 +31,9 @@ func expireGrammar(amount string, unit clockUnit) *grammar.Grammar[expireParams]
 	}
 	return grammar.Compile(
 		grammar.Key("key", func(p *expireParams) *[]byte { return &p.key }, grammar.RW|grammar.Update),
+		// Redis judges the words together, once each is known to be one, and only
+		// then reads the number.
+		grammar.Check(checkExpireOptions).Defer(),
 		number,
 		grammar.Options(
 			grammar.OneOf("condition",
@@ -40,7 +43,6 @@ func expireGrammar(amount string, unit clockUnit) *grammar.Grammar[expireParams]
 				grammar.Token("LT", func(p *expireParams) *bool { return &p.lt }),
 			).Together().Since("7.0.0"),
 		).Fail(grammar.Syntax, "Unsupported option {argument}"),
-		grammar.Check(checkExpireOptions),
 	)
 }
 
@@ -58,8 +60,9 @@ func defineExpire(name, since, amount, summary string, unit clockUnit) *Command 
 	overflow := Error("ERR invalid expire time in '" + name + "' command")
 	return onData(Declaration{
 		Name: name, Family: Generic, Since: since, Complexity: "O(1)", Summary: summary,
-		Flags: Write | Fast,
-		Reply: reply.Int(),
+		Flags:   Write | Fast,
+		History: []Change{{"7.0.0", "Added options: `NX`, `XX`, `GT` and `LT`."}},
+		Reply:   reply.Int(),
 	}, expireGrammar(amount, unit), func(tx *engine.Tx, p *expireParams, w *reply.Writer) error {
 		return runExpire(tx, p, w, unit, overflow)
 	})
@@ -94,10 +97,10 @@ func runExpire(tx *engine.Tx, p *expireParams, w *reply.Writer, unit clockUnit, 
 		}
 		when += tx.NowMs()
 	}
-	current, ok := tx.DeadlineMs(p.key)
+	t, current := tx.Use(p.key)
 	has := current != 0
 	switch {
-	case !ok,
+	case t == engine.TypeNone,
 		p.nx && has,
 		p.xx && !has,
 		p.gt && (!has || when <= current),
@@ -116,21 +119,26 @@ func runExpire(tx *engine.Tx, p *expireParams, w *reply.Writer, unit clockUnit, 
 	return nil
 }
 
-func defineTTL(name, since, summary string, unit clockUnit, tips ...string) *Command {
-	return onData(Declaration{
+func defineTTL(name, since, summary string, unit clockUnit) *Command {
+	d := Declaration{
 		Name: name, Family: Generic, Since: since, Complexity: "O(1)", Summary: summary,
-		Flags: ReadOnly | Fast, Tips: tips,
+		Flags: ReadOnly | Fast,
 		Reply: reply.Int(),
-	}, grammar.Compile(grammar.Key("key", (*keyParams).keyField, grammar.RO|grammar.Access)),
+	}
+	if unit.relative {
+		d.Tips = []string{nondeterministicOutput}
+		d.History = []Change{{"2.8.0", "Added the -2 reply."}}
+	}
+	return onData(d, grammar.Compile(grammar.Key("key", (*keyParams).keyField, grammar.RO|grammar.Access)),
 		func(tx *engine.Tx, p *keyParams, w *reply.Writer) error { return runTTL(tx, p, w, unit) })
 }
 
 func ttlCommand() *Command {
-	return defineTTL("ttl", "1.0.0", "Get the time to live for a key in seconds", clockUnit{1000, true}, "nondeterministic_output")
+	return defineTTL("ttl", "1.0.0", "Get the time to live for a key in seconds", clockUnit{1000, true})
 }
 
 func pTTLCommand() *Command {
-	return defineTTL("pttl", "2.6.0", "Get the time to live for a key in milliseconds", clockUnit{1, true}, "nondeterministic_output")
+	return defineTTL("pttl", "2.6.0", "Get the time to live for a key in milliseconds", clockUnit{1, true})
 }
 
 func expireTimeCommand() *Command {
@@ -144,9 +152,9 @@ func pExpireTimeCommand() *Command {
 // runTTL answers -2 for no key and -1 for no deadline; seconds are rounded to
 // the nearest.
 func runTTL(tx *engine.Tx, p *keyParams, w *reply.Writer, unit clockUnit) error {
-	deadlineMs, ok := tx.DeadlineMs(p.key)
+	t, deadlineMs := tx.Peek(p.key)
 	switch {
-	case !ok:
+	case t == engine.TypeNone:
 		w.Int(-2)
 		return nil
 	case deadlineMs == 0:
@@ -170,8 +178,7 @@ func persistCommand() *Command {
 }
 
 func runPersist(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
-	deadlineMs, ok := tx.DeadlineMs(p.key)
-	if !ok || deadlineMs == 0 {
+	if _, deadlineMs := tx.Use(p.key); deadlineMs == 0 {
 		w.Int(0)
 		return nil
 	}

@@ -56,12 +56,11 @@ func fieldValuesGrammar() *grammar.Grammar[fieldsParams] {
 	)
 }
 
-// hashForRead reads the hash of a command that only reads, and counts the hit.
+// hashForRead reads the hash of a command that only reads, and counts the hit,
+// which a key of another type is too.
 func hashForRead(tx *engine.Tx, key []byte) (engine.Hash, error) {
 	h, err := tx.Hash(key)
-	if err == nil {
-		tx.CountHit(h.Len() > 0)
-	}
+	tx.CountHit(err != nil || h.Len() > 0)
 	return h, err
 }
 
@@ -71,6 +70,7 @@ func hSetCommand() *Command {
 		Complexity: "O(1) for each field/value pair added, so O(N) to add N field/value pairs when the command is called with multiple field/value pairs.",
 		Summary:    "Set the string value of a hash field",
 		Flags:      Write | DenyOOM | Fast,
+		History:    []Change{{"4.0.0", "Accepts multiple `field` and `value` arguments."}},
 		Reply:      reply.Int(),
 	}, fieldValuesGrammar(), func(tx *engine.Tx, p *fieldsParams, w *reply.Writer) error {
 		added, err := setFields(tx, p)
@@ -85,9 +85,9 @@ func hSetCommand() *Command {
 func hMSetCommand() *Command {
 	return onData(Declaration{
 		Name: "hmset", Family: Hashes, Since: "2.0.0", Complexity: "O(N) where N is the number of fields being set.",
-		Summary: "Set multiple hash fields to multiple values",
-		Flags:   Write | DenyOOM | Fast,
-		Reply:   reply.OK(),
+		Summary: "Set multiple hash fields to multiple values", DeprecatedSince: "4.0.0", ReplacedBy: "`HSET` with multiple field-value pairs",
+		Flags: Write | DenyOOM | Fast,
+		Reply: reply.OK(),
 	}, fieldValuesGrammar(), func(tx *engine.Tx, p *fieldsParams, w *reply.Writer) error {
 		if _, err := setFields(tx, p); err != nil {
 			return err
@@ -139,6 +139,7 @@ func hDelCommand() *Command {
 		Name: "hdel", Family: Hashes, Since: "2.0.0", Complexity: "O(N) where N is the number of fields to be removed.",
 		Summary: "Delete one or more hash fields",
 		Flags:   Write | Fast,
+		History: []Change{{"2.4.0", "Accepts multiple `field` arguments."}},
 		Reply:   reply.Int(),
 	}, fieldsGrammar(grammar.RW|grammar.Delete), runHDel)
 }
@@ -303,6 +304,7 @@ func hValsCommand() *Command {
 type hScanParams struct {
 	key []byte
 	scanOptions
+	err error
 }
 
 func (p *hScanParams) options() *scanOptions { return &p.scanOptions }
@@ -312,32 +314,33 @@ func hScanCommand() *Command {
 		Name: "hscan", Family: Hashes, Since: "2.8.0",
 		Complexity: "O(1) for every call. O(N) for a complete iteration, including enough command calls for the cursor to return back to 0. N is the number of elements inside the collection..",
 		Summary:    "Incrementally iterate hash fields and associated values",
-		Flags:      ReadOnly, Tips: []string{"nondeterministic_output"},
+		Flags:      ReadOnly, Tips: []string{nondeterministicOutput},
 		Reply: reply.Tuple(reply.Bulk(), reply.ArrayOf(reply.Bulk())),
 	}, grammar.Compile(
 		grammar.Key("key", func(p *hScanParams) *[]byte { return &p.key }, grammar.RO|grammar.Access),
 		cursorNode((*hScanParams).options),
-		grammar.Options(matchNode((*hScanParams).options), countNode((*hScanParams).options)),
+		// The options are read only when the key is known to be a hash.
+		grammar.Late(func(p *hScanParams) *error { return &p.err },
+			grammar.Options(matchNode((*hScanParams).options), countNode((*hScanParams).options))),
 	), runHScan)
 }
 
 func runHScan(tx *engine.Tx, p *hScanParams, w *reply.Writer) error {
-	h, err := tx.Hash(p.key)
+	h, err := hashForRead(tx, p.key)
 	if err != nil {
 		return err
 	}
-	var list [][]byte
-	next := h.Scan(p.cursor, int(min(p.count, 1<<30)), func(field, value []byte) {
+	if h.Len() > 0 && p.err != nil {
+		return p.err
+	}
+	var found scanned
+	next := h.Scan(p.cursor, p.step(), func(field, value []byte) {
 		if p.accepts(field) {
-			list = append(list, append([]byte(nil), field...), append([]byte(nil), value...))
+			found.add(field)
+			found.add(value)
 		}
 	})
-	w.Array(2)
-	w.BulkString(strconv.FormatUint(next, 10))
-	w.Array(len(list))
-	for _, x := range list {
-		w.Bulk(x)
-	}
+	found.reply(w, next)
 	return nil
 }
 

@@ -26,7 +26,7 @@ func hRandFieldCommand() *Command {
 	return onData(Declaration{
 		Name: "hrandfield", Family: Hashes, Since: "6.2.0", Complexity: "O(N) where N is the number of fields returned",
 		Summary: "Get one or multiple random fields from a hash",
-		Flags:   ReadOnly, Tips: []string{"nondeterministic_output"},
+		Flags:   ReadOnly, Tips: []string{nondeterministicOutput},
 		Reply: reply.OneOf(reply.Nullable(reply.Bulk()), reply.ArrayOf(reply.OneOf(reply.Bulk(), reply.Tuple(reply.Bulk(), reply.Bulk())))),
 	}, grammar.Compile(
 		grammar.Key("key", func(p *hRandParams) *[]byte { return &p.key }, grammar.RO|grammar.Access),
@@ -98,12 +98,14 @@ func (f fieldWriter) repeated(h engine.Hash, count int64) error {
 		return ErrReplyTooLong
 	}
 	f.head(int(count))
-	from := f.w.Mark()
-	for ; count > 0; count-- {
-		h.Random(f.write)
-		if f.w.Mark()-from > replyMaxBytes {
-			return ErrReplyTooLong
-		}
+	from, fits := f.w.Mark(), true
+	h.Draw(count, func(field, value []byte) bool {
+		f.write(field, value)
+		fits = f.w.Mark()-from <= replyMaxBytes
+		return fits
+	})
+	if !fits {
+		return ErrReplyTooLong
 	}
 	return nil
 }

@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"math"
+
 	"reminis/commands/grammar"
 	"reminis/commands/reply"
 	"reminis/engine"
@@ -8,7 +10,8 @@ import (
 )
 
 // This file owns commands on keys of any type: being there, going, moving. It
-// must not know deadlines (expire.go) nor walks (scan.go).
+// must not know deadlines (expire.go), walks by cursor (scan.go) nor serialised
+// values (dump.go).
 
 func keyCommands() []*Command {
 	return []*Command{
@@ -17,6 +20,7 @@ func keyCommands() []*Command {
 		keysCommand(), randomKeyCommand(), scanCommand(), objectCommand(),
 		expireCommand(), pExpireCommand(), expireAtCommand(), pExpireAtCommand(),
 		ttlCommand(), pTTLCommand(), expireTimeCommand(), pExpireTimeCommand(), persistCommand(),
+		dumpCommand(), restoreCommand(),
 	}
 }
 
@@ -68,8 +72,12 @@ func existsCommand() *Command {
 		Name: "exists", Family: Generic, Since: "1.0.0", Complexity: "O(N) where N is the number of keys to check.",
 		Summary: "Determine if a key exists",
 		Flags:   ReadOnly | Fast, Tips: []string{"request_policy:multi_shard", perShardSum},
-		Reply: reply.Int(),
-	}, keysGrammar(grammar.RO), countKeys((*engine.Tx).Lookup))
+		History: []Change{{"3.0.3", "Accepts multiple `key` arguments."}},
+		Reply:   reply.Int(),
+	}, keysGrammar(grammar.RO), countKeys(func(tx *engine.Tx, key []byte) bool {
+		t, _ := tx.Peek(key)
+		return t != engine.TypeNone
+	}))
 }
 
 func touchCommand() *Command {
@@ -78,7 +86,7 @@ func touchCommand() *Command {
 		Summary: "Alters the last access time of a key(s). Returns the number of existing keys specified.",
 		Flags:   ReadOnly | Fast, Tips: []string{"request_policy:multi_shard", perShardSum},
 		Reply: reply.Int(),
-	}, keysGrammar(grammar.RO), countKeys((*engine.Tx).Touch))
+	}, keysGrammar(grammar.RO), countKeys((*engine.Tx).Lookup))
 }
 
 func typeCommand() *Command {
@@ -91,7 +99,8 @@ func typeCommand() *Command {
 }
 
 func runType(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
-	w.Status(tx.Type(p.key).String())
+	t, _ := tx.Peek(p.key)
+	w.Status(t.String())
 	return nil
 }
 
@@ -114,7 +123,7 @@ func renameCommand() *Command {
 }
 
 func runRename(tx *engine.Tx, p *renameParams, w *reply.Writer) error {
-	if !tx.Lookup(p.key) {
+	if !tx.Touch(p.key) {
 		return ErrNoSuchKey
 	}
 	if string(p.key) != string(p.newKey) {
@@ -131,12 +140,13 @@ func renameNXCommand() *Command {
 		Name: "renamenx", Family: Generic, Since: "1.0.0", Complexity: "O(1)",
 		Summary: "Rename a key, only if the new key does not exist",
 		Flags:   Write | Fast,
+		History: []Change{{"3.2.0", "The command no longer returns an error when source and destination names are the same."}},
 		Reply:   reply.Int(),
 	}, renameGrammar(grammar.OW|grammar.Insert), runRenameNX)
 }
 
 func runRenameNX(tx *engine.Tx, p *renameParams, w *reply.Writer) error {
-	if !tx.Lookup(p.key) {
+	if !tx.Touch(p.key) {
 		return ErrNoSuchKey
 	}
 	if string(p.key) == string(p.newKey) || tx.Exists(p.newKey) {
@@ -153,7 +163,9 @@ func runRenameNX(tx *engine.Tx, p *renameParams, w *reply.Writer) error {
 type copyParams struct {
 	source, target []byte
 	db             int64
+	dbMax          int64 // the greatest of all DB that were given: each is checked
 	hasDB, replace bool
+	err            error
 }
 
 func copyCommand() *Command {
@@ -165,20 +177,42 @@ func copyCommand() *Command {
 	}, grammar.Compile(
 		grammar.Key("source", func(p *copyParams) *[]byte { return &p.source }, grammar.RO|grammar.Access),
 		grammar.Key("destination", func(p *copyParams) *[]byte { return &p.target }, grammar.OW|grammar.Update),
-		grammar.Options(
-			grammar.Int("destination-db", func(p *copyParams) *int64 { return &p.db }).After("DB").
+		// A database that is not there comes before the errors behind it, and only
+		// the transaction knows how many there are.
+		grammar.Late(func(p *copyParams) *error { return &p.err }, grammar.Options(
+			grammar.Value("destination-db", setCopyDB).Typed(grammar.TypeInteger).Sample("0", "1", "15", "16", "-1").After("DB").
 				Present(func(p *copyParams) *bool { return &p.hasDB }),
 			grammar.Token("REPLACE", func(p *copyParams) *bool { return &p.replace }),
-		),
+		)),
 	), runCopy)
 }
 
+func setCopyDB(p *copyParams, arg []byte) *grammar.Error {
+	db, ok := grammar.ParseInt(arg)
+	if !ok {
+		return grammar.Fail(grammar.NotInteger, "")
+	}
+	if db < math.MinInt32 || db > math.MaxInt32 {
+		err := grammar.Fail(grammar.OutOfRange, "")
+		err.Min, err.Max = math.MinInt32, math.MaxInt32
+		return err
+	}
+	p.db, p.dbMax = db, max(p.dbMax, db)
+	if db < 0 {
+		p.dbMax = math.MaxInt64
+	}
+	return nil
+}
+
 func runCopy(tx *engine.Tx, p *copyParams, w *reply.Writer) error {
+	if p.dbMax >= int64(tx.Databases()) {
+		return ErrDBIndex
+	}
+	if p.err != nil {
+		return p.err
+	}
 	db := tx.DB
 	if p.hasDB {
-		if p.db < 0 || p.db >= int64(tx.Databases()) {
-			return ErrDBIndex
-		}
 		db = int(p.db)
 	}
 	if db == tx.DB && string(p.source) == string(p.target) {
@@ -208,7 +242,7 @@ func moveCommand() *Command {
 		Reply:   reply.Int(),
 	}, grammar.Compile(
 		grammar.Key("key", func(p *moveParams) *[]byte { return &p.key }, grammar.RW|grammar.Access|grammar.Update),
-		grammar.Int("db", func(p *moveParams) *int64 { return &p.db }),
+		grammar.Int("db", func(p *moveParams) *int64 { return &p.db }).Range(math.MinInt32, math.MaxInt32),
 	), runMove)
 }
 
@@ -219,7 +253,7 @@ func runMove(tx *engine.Tx, p *moveParams, w *reply.Writer) error {
 	if int(p.db) == tx.DB {
 		return ErrSameObject
 	}
-	if !tx.Exists(p.key) || tx.ExistsIn(int(p.db), p.key) {
+	if !tx.Touch(p.key) || tx.ExistsIn(int(p.db), p.key) {
 		w.Int(0)
 		return nil
 	}

@@ -35,11 +35,10 @@ func objectCommand() *Command {
 func objectSub(name, since, summary string, shape reply.Shape, run func(*engine.Tx, *keyParams, *reply.Writer) error) *Command {
 	return onData(Declaration{
 		Name: name, Since: since, Complexity: "O(1)", Summary: summary,
-		Flags: ReadOnly, Categories: []string{"keyspace"}, Tips: []string{"nondeterministic_output"}, Reply: shape,
+		Flags: ReadOnly, Categories: []string{"keyspace"}, Tips: []string{nondeterministicOutput}, Reply: shape,
 	}, grammar.Compile(grammar.Key("key", (*keyParams).keyField, grammar.RO)),
 		func(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
-			tx.NoTouch = true
-			if !tx.Lookup(p.key) {
+			if t, _ := tx.Peek(p.key); t == engine.TypeNone {
 				w.Null()
 				return nil
 			}
@@ -82,11 +81,7 @@ const (
 func runObjectRefCount(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
 	count := int64(1)
 	if tx.Encoding(p.key) == "int" {
-		value, err := tx.String(p.key)
-		if err != nil {
-			return err
-		}
-		if n, ok := grammar.ParseInt(value); ok && n >= 0 && n < sharedIntegers {
+		if n, ok := grammar.ParseInt(tx.PeekString(p.key)); ok && n >= 0 && n < sharedIntegers {
 			count = sharedRefCount
 		}
 	}
@@ -107,7 +102,7 @@ func helpCommand(name string, lines ...string) *Command {
 			w.Status(line)
 		}
 		w.Status("HELP")
-		w.Status("    Print this help.")
+		w.Status("    Prints this help.")
 		return nil
 	})
 }

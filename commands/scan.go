@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"math"
 	"strconv"
 
 	"reminis/commands/grammar"
@@ -13,9 +14,10 @@ import (
 
 // scanOptions are the options of SCAN, HSCAN and their kin.
 type scanOptions struct {
-	cursor  uint64
-	pattern []byte
-	count   int64
+	cursor     uint64
+	pattern    []byte
+	hasPattern bool
+	count      int64
 }
 
 // scanCountDefault is how many elements a call looks at when not told.
@@ -23,12 +25,14 @@ const scanCountDefault = 10
 
 // accepts says whether an element passes MATCH.
 func (o *scanOptions) accepts(element []byte) bool {
-	return len(o.pattern) == 0 || len(o.pattern) == 1 && o.pattern[0] == '*' || memory.Match(o.pattern, element, false)
+	return !o.hasPattern || len(o.pattern) == 1 && o.pattern[0] == '*' || memory.Match(o.pattern, element, false)
 }
 
 // parseCursor reads a cursor as Redis does, with strtoul: a sign is allowed and
-// wraps, a space at the start or anything behind the digits is not.
+// wraps, a space at the start or anything behind the digits is not, and a NUL
+// ends the text.
 func parseCursor(cursor *uint64, arg []byte) *grammar.Error {
+	arg = upToNul(arg)
 	digits, negative := arg, false
 	if len(digits) > 0 && (digits[0] == '-' || digits[0] == '+') {
 		negative = digits[0] == '-'
@@ -57,12 +61,13 @@ func cursorNode[P any](field func(*P) *scanOptions) grammar.Node[P] {
 }
 
 func matchNode[P any](field func(*P) *scanOptions) grammar.Node[P] {
-	return grammar.Pattern("pattern", func(p *P) *[]byte { return &field(p).pattern }).After("MATCH")
+	return grammar.Pattern("pattern", func(p *P) *[]byte { return &field(p).pattern }).After("MATCH").
+		Present(func(p *P) *bool { return &field(p).hasPattern })
 }
 
 func countNode[P any](field func(*P) *scanOptions) grammar.Node[P] {
 	return grammar.Int("count", func(p *P) *int64 { return &field(p).count }).After("COUNT").
-		Range(1, 1<<62).FailAs(grammar.OutOfRange, grammar.Syntax).Default(scanCountDefault)
+		Range(1, math.MaxInt64).FailAs(grammar.OutOfRange, grammar.Syntax).Default(scanCountDefault)
 }
 
 type scanParams struct {
@@ -78,8 +83,9 @@ func scanCommand() *Command {
 		Complexity: "O(1) for every call. O(N) for a complete iteration, including enough command calls for the cursor to return back to 0. N is the number of elements inside the collection.",
 		Summary:    "Incrementally iterate the keys space",
 		Flags:      ReadOnly | ArbitraryKeys, Lock: LockNone,
-		Tips:  []string{"nondeterministic_output", "request_policy:special"},
-		Reply: reply.Tuple(reply.Bulk(), reply.ArrayOf(reply.Bulk())),
+		Tips:    []string{nondeterministicOutput, "request_policy:special"},
+		History: []Change{{"6.0.0", "Added the `TYPE` subcommand."}},
+		Reply:   reply.Tuple(reply.Bulk(), reply.ArrayOf(reply.Bulk())),
 	}, grammar.Compile(
 		cursorNode((*scanParams).options),
 		grammar.Options(
@@ -91,23 +97,40 @@ func scanCommand() *Command {
 }
 
 func runScan(tx *engine.Tx, p *scanParams, w *reply.Writer) error {
-	var found [][]byte
-	var text []byte
-	next := tx.Scan(p.cursor, int(min(p.count, 1<<30)), func(key []byte, t engine.Type) {
-		if p.typeName != nil && !equalFold(p.typeName, t.String()) || !p.accepts(key) {
-			return
+	var found scanned
+	next := tx.Scan(p.cursor, p.step(), func(key []byte, t engine.Type) {
+		if (p.typeName == nil || equalFold(upToNul(p.typeName), t.String())) && p.accepts(key) {
+			found.add(key)
 		}
-		from := len(text)
-		text = append(text, key...)
-		found = append(found, text[from:len(text):len(text)])
 	})
+	found.reply(w, next)
+	return nil
+}
+
+// step is the count of one call. A greater one is no use to anybody.
+func (o *scanOptions) step() int { return int(min(o.count, 1<<30)) }
+
+// scanned is what one call of a scan found: the reply has the cursor, which is
+// known last, first.
+type scanned struct {
+	text []byte
+	ends []int
+}
+
+func (s *scanned) add(element []byte) {
+	s.text = append(s.text, element...)
+	s.ends = append(s.ends, len(s.text))
+}
+
+func (s *scanned) reply(w *reply.Writer, next uint64) {
 	w.Array(2)
 	w.BulkString(strconv.FormatUint(next, 10))
-	w.Array(len(found))
-	for _, key := range found {
-		w.Bulk(key)
+	w.Array(len(s.ends))
+	from := 0
+	for _, end := range s.ends {
+		w.Bulk(s.text[from:end])
+		from = end
 	}
-	return nil
 }
 
 // equalFold compares ASCII without regard to case.

@@ -156,7 +156,7 @@ func (h Hash) Scan(cursor uint64, count int, visit func(field, value []byte)) (n
 	return cursor
 }
 
-// Random visits one field, each about equally likely. The hash is not empty.
+// Random visits one field, each equally likely. The hash is not empty.
 func (h Hash) Random(visit func(field, value []byte)) {
 	if h.big != nil {
 		if x, ok := h.big.fields.Random(rand.Uint64()); ok {
@@ -164,24 +164,35 @@ func (h Hash) Random(visit func(field, value []byte)) {
 		}
 		return
 	}
-	h.At(rand.IntN(h.Len()), visit)
+	h.visitAt(listpack.Index(h.pack, 2*rand.IntN(h.Len())), visit)
 }
 
-// At visits field number i of a packed hash, or of a large one by walking it.
-func (h Hash) At(i int, visit func(field, value []byte)) {
-	if h.big == nil {
-		pos := listpack.Index(h.pack, 2*i)
-		var fieldBuf, valueBuf [20]byte
-		visit(textOf(listpack.Get(h.pack, pos), fieldBuf[:]), textOf(listpack.Get(h.pack, listpack.Next(h.pack, pos)), valueBuf[:]))
-		return
-	}
-	h.big.fields.Each(func(x table.Entry) bool {
-		if i == 0 {
-			visit(x.Key(), x.Value())
+// Draw is Random count times, or until visit returns false. A packed hash is
+// walked once for all.
+func (h Hash) Draw(count int64, visit func(field, value []byte) bool) {
+	var places []int32
+	if h.pack != nil && count > 1 {
+		places = make([]int32, 0, h.Len())
+		for pos := listpack.First(h.pack); pos != listpack.None; {
+			places = append(places, int32(pos))
+			pos = listpack.Next(h.pack, listpack.Next(h.pack, pos))
 		}
-		i--
-		return i >= 0
-	})
+	}
+	more := true
+	once := func(field, value []byte) { more = visit(field, value) }
+	for ; count > 0 && more; count-- {
+		if places == nil {
+			h.Random(once)
+		} else {
+			h.visitAt(int(places[rand.IntN(len(places))]), once)
+		}
+	}
+}
+
+// visitAt visits the field at a position of the packed form.
+func (h Hash) visitAt(pos int, visit func(field, value []byte)) {
+	var fieldBuf, valueBuf [20]byte
+	visit(textOf(listpack.Get(h.pack, pos), fieldBuf[:]), textOf(listpack.Get(h.pack, listpack.Next(h.pack, pos)), valueBuf[:]))
 }
 
 // Pack is the packed form, nil for a large hash or none (DUMP).

@@ -1,0 +1,169 @@
+package commands
+
+import (
+	"errors"
+	"math"
+
+	"reminis/commands/grammar"
+	"reminis/commands/reply"
+	"reminis/engine"
+	"reminis/engine/dump"
+)
+
+// This file owns DUMP and RESTORE. It must not know the form of a serialised
+// value.
+
+const (
+	errBusyKey     Error = "BUSYKEY Target key name already exists."
+	errInvalidTTL  Error = "ERR Invalid TTL value, must be >= 0"
+	errDumpFooter  Error = "ERR DUMP payload version or checksum are wrong"
+	errDumpFormat  Error = "ERR Bad data format"
+	errDumpType    Error = "ERR RESTORE does not support values of this type yet"
+	errDumpRecords Error = "ERR DUMP does not carry memory records: their history would be lost"
+)
+
+func dumpCommand() *Command {
+	return onData(Declaration{
+		Name: "dump", Family: Generic, Since: "2.6.0",
+		Complexity: "O(1) to access the key and additional O(N*M) to serialize it, where N is the number of Redis objects composing the value and M their average size. For small string values the time complexity is thus O(1)+O(1*M) where M is small, so simply O(1).",
+		Summary:    "Return a serialized version of the value stored at the specified key.",
+		Flags:      ReadOnly, Tips: []string{nondeterministicOutput},
+		Reply: reply.Nullable(reply.Bulk()),
+	}, grammar.Compile(grammar.Key("key", (*keyParams).keyField, grammar.RO|grammar.Access)), runDump)
+}
+
+func runDump(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
+	var value []byte
+	switch tx.Type(p.key) {
+	case engine.TypeString:
+		text, err := tx.String(p.key)
+		if err != nil {
+			return err
+		}
+		value = dump.AppendStringValue(nil, text)
+	case engine.TypeHash:
+		h, err := hashForRead(tx, p.key)
+		if err != nil {
+			return err
+		}
+		if pack := h.Pack(); pack != nil {
+			value = dump.AppendPackedHash(nil, pack)
+		} else {
+			value = dump.AppendHash(nil, h.Len(), h.Each)
+		}
+	case engine.TypeMemory:
+		tx.CountHit(true)
+		return errDumpRecords
+	default:
+		tx.CountHit(false)
+		w.Null()
+		return nil
+	}
+	w.Bulk(dump.Seal(value))
+	return nil
+}
+
+type restoreParams struct {
+	key, ttl, payload []byte
+	replace, absolute bool
+	idleSeconds       int64 // -1 when not given
+	frequency         int64 // -1 when not given
+}
+
+func restoreCommand() *Command {
+	return onData(Declaration{
+		Name: "restore", Family: Generic, Since: "2.6.0",
+		Complexity: "O(1) to create the new key and additional O(N*M) to reconstruct the serialized value, where N is the number of Redis objects composing the value and M their average size. For small string values the time complexity is thus O(1)+O(1*M) where M is small, so simply O(1). However for sorted set values the complexity is O(N*M*log(N)) because inserting values into sorted sets is O(log(N)).",
+		Summary:    "Create a key using the provided serialized value, previously obtained using DUMP.",
+		Flags:      Write | DenyOOM, Categories: []string{"dangerous"},
+		History: []Change{
+			{"3.0.0", "Added the `REPLACE` modifier."},
+			{"5.0.0", "Added the `ABSTTL` modifier."},
+			{"5.0.0", "Added the `IDLETIME` and `FREQ` options."},
+		},
+		Reply: reply.OK(),
+	}, grammar.Compile(
+		grammar.Key("key", func(p *restoreParams) *[]byte { return &p.key }, grammar.OW|grammar.Update),
+		// The number is read only when the key is known to be free.
+		grammar.Bytes("ttl", func(p *restoreParams) *[]byte { return &p.ttl }).Typed(grammar.TypeInteger).Sample("0", "100000", "-1", "x"),
+		grammar.Bytes("serialized-value", func(p *restoreParams) *[]byte { return &p.payload }),
+		grammar.Options(
+			grammar.Token("REPLACE", func(p *restoreParams) *bool { return &p.replace }).Since("3.0.0"),
+			grammar.Token("ABSTTL", func(p *restoreParams) *bool { return &p.absolute }).Since("5.0.0"),
+			grammar.OneOf("usage",
+				grammar.Int("seconds", func(p *restoreParams) *int64 { return &p.idleSeconds }).After("IDLETIME").Default(-1).
+					Range(0, math.MaxInt64).Fail(grammar.OutOfRange, "Invalid IDLETIME value, must be >= 0"),
+				grammar.Int("frequency", func(p *restoreParams) *int64 { return &p.frequency }).After("FREQ").Default(-1).
+					Range(0, math.MaxUint8).Fail(grammar.OutOfRange, "Invalid FREQ value, must be >= 0 and <= 255"),
+			).DocumentedAs(
+				grammar.Opt(grammar.Int[restoreParams]("seconds", nil).After("IDLETIME").Since("5.0.0")),
+				grammar.Opt(grammar.Int[restoreParams]("frequency", nil).After("FREQ").Since("5.0.0")),
+			),
+		),
+	), runRestore)
+}
+
+func runRestore(tx *engine.Tx, p *restoreParams, w *reply.Writer) error {
+	if !p.replace && tx.Touch(p.key) {
+		return errBusyKey
+	}
+	deadlineMs, ok := grammar.ParseInt(p.ttl)
+	if !ok {
+		return ErrNotInteger
+	}
+	if deadlineMs < 0 {
+		return errInvalidTTL
+	}
+	value, err := readDump(tx, p.payload)
+	if err != nil {
+		return err
+	}
+	if p.replace {
+		tx.Delete(p.key)
+	}
+	if deadlineMs != 0 && !p.absolute {
+		// A sum beyond the last millisecond wraps into the past, as in Redis.
+		deadlineMs += tx.NowMs()
+	}
+	if deadlineMs == 0 || deadlineMs > tx.NowMs() {
+		restoreValue(tx, p, &value, deadlineMs)
+	}
+	w.OK()
+	return nil
+}
+
+// readDump reads a payload whole before anything is changed.
+func readDump(tx *engine.Tx, payload []byte) (dump.Value, error) {
+	if dump.Verify(payload) != nil {
+		return dump.Value{}, errDumpFooter
+	}
+	stringMax := int(tx.StringMax())
+	// Four strings of the greatest length, and as many short ones as there are.
+	limits := dump.Limits{StringBytes: stringMax, TotalBytes: 4 * stringMax}
+	value, err := dump.NewReader(payload, limits).Value()
+	if errors.Is(err, dump.ErrType) {
+		return dump.Value{}, errDumpType
+	}
+	if err != nil {
+		return dump.Value{}, errDumpFormat
+	}
+	return value, nil
+}
+
+// restoreValue makes the key, which is not there, the value.
+func restoreValue(tx *engine.Tx, p *restoreParams, value *dump.Value, deadlineMs int64) {
+	if value.IsHash() {
+		for i := 0; i < len(value.Pairs); i += 2 {
+			tx.HashSet(p.key, value.Pairs[i], value.Pairs[i+1])
+		}
+		tx.SetDeadline(p.key, deadlineMs)
+	} else {
+		tx.SetString(p.key, value.Text, deadlineMs)
+	}
+	if tx.LFU() && p.frequency >= 0 {
+		tx.SetFrequency(p.key, uint8(p.frequency))
+	}
+	if !tx.LFU() && p.idleSeconds >= 0 {
+		tx.SetIdleSeconds(p.key, p.idleSeconds)
+	}
+}
