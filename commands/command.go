@@ -101,9 +101,11 @@ type Command struct {
 	// neither for a container of subcommands.
 	data    func(tx *engine.Tx, argv [][]byte, w *reply.Writer) error
 	session func(s *Session, argv [][]byte, w *reply.Writer) error
-	subs    map[string]*Command
-	full    string
-	stats   commandStats
+	// slow says which lines are Offload, of a command of which only some are.
+	slow  func(argv [][]byte) bool
+	subs  map[string]*Command
+	full  string
+	stats commandStats
 }
 
 // FullName is the name as COMMAND prints it: `config|get` for a subcommand.
@@ -144,6 +146,33 @@ func onData[P any](d Declaration, g *grammar.Grammar[P], run func(tx *engine.Tx,
 		}
 		return run(tx, p, w)
 	}}
+}
+
+// onDataOffloading is onData for a command of which only some lines are Offload:
+// those that slow says. Their handler takes its own locks, as Lock is for the
+// others.
+func onDataOffloading[P any](d Declaration, g *grammar.Grammar[P], slow func(p *P) bool, run func(tx *engine.Tx, p *P, w *reply.Writer) error) *Command {
+	c := onData(d, g, run)
+	pool := &sync.Pool{New: func() any { return new(P) }}
+	least := 0
+	if c.grammar.OnlyKey() >= 0 {
+		least = -c.arity() - c.words()
+	}
+	c.slow = func(argv [][]byte) bool {
+		// A key and what must follow it have no option that could make it slow.
+		if len(argv) <= least {
+			return false
+		}
+		p := pool.Get().(*P)
+		defer pool.Put(p)
+		return g.Parse(argv, p) == nil && slow(p)
+	}
+	return c
+}
+
+// offloads says whether a line of c runs on a worker.
+func (c *Command) offloads(args [][]byte) bool {
+	return c.Offload || c.slow != nil && c.slow(args)
 }
 
 // onSession declares a command whose handler works on the session or the
@@ -227,6 +256,7 @@ const (
 type Table struct {
 	byName map[string]*Command
 	all    []*Command
+	later  []string // names that are promised, but not there yet
 }
 
 // NewTable builds the table of families. It panics on a name declared twice:
@@ -246,6 +276,33 @@ func NewTable(families ...[]*Command) *Table {
 		}
 	}
 	return t
+}
+
+// promise names commands that are not there yet, which is a clearer error than
+// that they are unknown.
+func (t *Table) promise(names ...string) *Table {
+	t.later = append(t.later, names...)
+	return t
+}
+
+// missing is the error for a command line whose command is not there.
+func (t *Table) missing(argv [][]byte) error {
+	for _, name := range t.later {
+		if equalFold(argv[0], name) {
+			return errCommandLater(name)
+		}
+	}
+	return errUnknownCommand(argv)
+}
+
+// missingSub is the same for a subcommand.
+func (t *Table) missingSub(c *Command, word []byte) error {
+	for _, name := range t.later {
+		if equalFold(append([]byte(c.Name+"|"), word...), name) {
+			return errCommandLater(name)
+		}
+	}
+	return errUnknownSubcommand(c, word)
 }
 
 // All is every command in the order of declaration.

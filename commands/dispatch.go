@@ -60,10 +60,10 @@ func (s *Session) filterReply(mark int) {
 // at, in the order of Redis's processCommand.
 func (s *Session) admit(c *Command, argv [][]byte) error {
 	if c == nil {
-		return errUnknownCommand(argv)
+		return s.Core.Table.missing(argv)
 	}
 	if c.subs != nil && len(argv) > 1 {
-		return errUnknownSubcommand(c, argv[1])
+		return s.Core.Table.missingSub(c, argv[1])
 	}
 	if c.subs != nil && !c.runs() {
 		return errArity(c)
@@ -100,7 +100,7 @@ func (s *Session) fail(c *Command, err error, argv [][]byte) {
 
 // call runs an admitted command outside of EXEC. args are what follows its name.
 func (s *Session) call(c *Command, args [][]byte) {
-	if c.data != nil && c.Offload {
+	if c.data != nil && c.offloads(args) {
 		s.offload(c, args, time.Now())
 		return
 	}
@@ -155,10 +155,14 @@ func (s *Session) lock(tx *engine.Tx, c *Command, args [][]byte) {
 			tx.LockPlace(s.place(args[at]))
 			return
 		}
-		if keys, ok := keysOf(c.grammar, args); ok {
-			tx.LockKeys(keys)
-		} else {
+		keys, ok := keysOf(c.grammar, args)
+		switch {
+		case !ok:
 			tx.LockAll()
+		case c.Family == Memory:
+			tx.LockRecords(keys, 0)
+		default:
+			tx.LockKeys(keys)
 		}
 	}
 }

@@ -77,6 +77,22 @@ const (
 
 	errNoStore Error = "ERR this server keeps nothing on disk (appendonly no, no save points)"
 
+	ErrNoHistory     Error = "NOHISTORY a working record has no history"
+	ErrNoVersion     Error = "ERR no such version"
+	ErrNoOwner       Error = "ERR no such owner"
+	ErrVersionGone   Error = "ERR the version that this command id made is no longer retained"
+	ErrTextPatch     Error = "ERR the value is text, a patch needs JSON"
+	ErrTextPath      Error = "ERR the value is text, a path needs JSON"
+	ErrFormat        Error = "ERR FORMAT '{argument}' is not known"
+	ErrForgetVersion Error = "ERR IFVERSION needs exactly one key"
+	ErrForgetRecord  Error = "ERR RETURN RECORD has nothing to show after MEM.FORGET"
+	ErrRollbackRace  Error = "ERR the key kept changing while its history was read"
+	ErrVerifyAlone   Error = "ERR VERIFY takes no other option"
+	ErrTimelineOnly  Error = "ERR TZ needs FORMAT TIMELINE"
+	ErrDiffTimeline  Error = "ERR WITHDIFF does not go with FORMAT TIMELINE"
+	ErrExplainPrompt Error = "ERR EXPLAIN does not go with FORMAT PROMPT"
+	ErrWeights       Error = "ERR WEIGHTS are three numbers from 0, not all 0"
+
 	ErrNestedMulti    Error = "ERR MULTI calls can not be nested"
 	ErrNoMulti        Error = "ERR Command not allowed inside a transaction"
 	ErrExecNoMulti    Error = "ERR EXEC without MULTI"
@@ -134,6 +150,15 @@ func errClientAttribute(name string) error {
 func errUsage(c string, word []byte) error {
 	return Error(fmt.Sprintf("ERR unknown subcommand or wrong number of arguments for '%s'. Try %s HELP.", upToNul(word[:min(len(word), 128)]), c))
 }
+
+// errCommandLater is the error of a command of the memory contract that is not
+// there yet.
+func errCommandLater(name string) error {
+	return Error("ERR " + strings.ToUpper(strings.ReplaceAll(name, "|", " ")) + " is not supported yet")
+}
+
+// errOptionLater is the text for an option of which the same is true.
+func errOptionLater(word string) string { return "ERR option " + word + " is not supported yet" }
 
 func errArity(c *Command) error {
 	return Error("ERR wrong number of arguments for '" + c.FullName() + "' command")

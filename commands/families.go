@@ -14,5 +14,6 @@ func DefaultTable() *Table {
 		transactionCommands(),
 		connectionCommands(),
 		serverCommands(),
-	)
+		memoryCommands(),
+	).promise(laterMemoryCommands()...)
 }

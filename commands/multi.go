@@ -141,27 +141,39 @@ func runExec(s *Session, _ *noParams, w *reply.Writer) error {
 }
 
 // lockQueue locks all that the queue and the watched keys touch: the shards of
-// their keys where every command says which, else all shards.
+// their keys, and the owners of those that are or may become records, where
+// every command says which, else all shards.
 func (s *Session) lockQueue(tx *engine.Tx, queue []queued) {
-	var all [][]byte
+	var all, records [][]byte
+	moves := false // a command may select another database
 	s.watch.Keys(func(_ int, key string) { all = append(all, []byte(key)) })
 	for i := range queue {
 		c := queue[i].command
+		args := queue[i].argv[c.words():]
 		if c.data == nil && !c.is(Admin) {
+			moves = true
 			continue
 		}
-		if c.data == nil || c.Lock != LockKeys || c.Offload {
+		if c.data == nil || c.Lock != LockKeys || c.offloads(args) {
 			tx.LockAll()
 			return
 		}
-		keys, ok := keysOf(c.grammar, queue[i].argv[c.words():])
+		keys, ok := keysOf(c.grammar, args)
 		if !ok {
 			tx.LockAll()
 			return
 		}
-		all = append(all, keys...)
+		if c.Family == Memory {
+			records = append(records, keys...)
+		} else {
+			all = append(all, keys...)
+		}
 	}
-	tx.LockKeys(all)
+	if moves && len(records) > 0 {
+		tx.LockAll()
+		return
+	}
+	tx.LockRecords(append(all, records...), len(all))
 }
 
 // callQueued runs one command of EXEC inside its transaction.

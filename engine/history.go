@@ -186,7 +186,7 @@ func (v *OwnerView) History(key []byte, fromSeq, toSeq uint64, reverse bool, vis
 	m := v.merge(fromSeq, toSeq, reverse, func(c *change) bool {
 		return c.kind == effect.EventAppend || c.key != string(key) || visit(v.change(c))
 	})
-	if v.archive != nil {
+	if v.archive != nil && fromSeq <= v.Seq {
 		err := v.archive.History(v.space, key, fromSeq, min(toSeq, v.Seq), reverse, func(seq uint64, timeMs int64, x *effect.Effect) bool {
 			return m.archived(seq, func() bool {
 				return visit(Change{Seq: seq, TimeMs: timeMs, Kind: x.Kind, Version: uint64(x.Number), DeadlineMs: x.DeadlineMs, Bytes: x.Value})
@@ -214,7 +214,7 @@ func (v *OwnerView) Events(fromSeq, toSeq uint64, reverse bool, visit func(seq u
 	m := v.merge(fromSeq, toSeq, reverse, func(c *change) bool {
 		return c.event == nil || visit(c.seq, c.event)
 	})
-	if v.archive != nil {
+	if v.archive != nil && fromSeq <= v.Seq {
 		err := v.archive.Events(v.space, []byte(v.Name), fromSeq, min(toSeq, v.Seq), reverse, func(seq uint64, _ int64, event []byte) bool {
 			return m.archived(seq, func() bool { return visit(seq, event) })
 		})
@@ -400,8 +400,31 @@ func (v *OwnerView) Version(key []byte, n uint64) (made Change, ok bool, err err
 	return Change{}, false, err
 }
 
+// EventOf is the event of a change that made a version of the record key; ok is
+// false when it is not retained. It may read from disk.
+func (v *OwnerView) EventOf(key []byte, made *Change) (e memory.Event, ok bool, err error) {
+	// Batches without a sequence are the last.
+	at := position(made.Seq)
+	err = v.Events(at, at, false, func(_ uint64, event []byte) bool {
+		_, encoded, bad := memory.SplitLinked(event)
+		if bad == nil && memory.DecodeEvent(slices.Clone(encoded), &e) == nil {
+			ok = e.Version == made.Version && string(e.Key) == string(key)
+		}
+		return !ok
+	})
+	return e, ok, err
+}
+
+// AwaitChain makes the reply wait until the whole chain of a view is durable.
+func (tx *Tx) AwaitChain(v *OwnerView) {
+	tx.gateSeq = max(tx.gateSeq, v.lastSeq)
+	if tx.batch.Len() > 0 {
+		tx.Durable()
+	}
+}
+
 // Verify walks the owner's whole chain of events. It may read from disk. What it
-// says may leave once Seq is durable.
+// says may leave once the chain is durable (AwaitChain).
 func (v *OwnerView) Verify() (memory.ChainState, error) {
 	open := false // events of a batch that has no sequence yet
 	var err error

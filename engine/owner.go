@@ -184,6 +184,9 @@ func (e *Engine) Spaces(spaceOf []uint32) {
 // Layout says how keys name their owner.
 func (e *Engine) Layout() memory.Layout { return e.owners.options.Layout }
 
+// Layout says how keys name their owner.
+func (tx *Tx) Layout() memory.Layout { return tx.e.Layout() }
+
 func (o *owners) space(db int) uint32 {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
@@ -302,6 +305,9 @@ func (tx *Tx) LockRecords(keys [][]byte, from int) {
 	tx.lockMask(mask)
 	tx.lockOwnersOf(keys, from)
 }
+
+// Locked says whether any shard is locked.
+func (tx *Tx) Locked() bool { return tx.held != 0 }
 
 // HoldsAll says whether every shard is locked, so that nothing more may or need
 // be: a handler that takes its own locks takes none.

@@ -187,7 +187,7 @@ func (tx *Tx) forgetRecord(db int, key []byte, cause effect.Cause) {
 
 // NewEvent is an event by the transaction's actor.
 func (tx *Tx) NewEvent() memory.Event {
-	return memory.Event{User: []byte(tx.Actor.User), Client: []byte(tx.Actor.Client)}
+	return memory.Event{User: []byte(tx.Actor.User), Operator: []byte(tx.Actor.User), Client: []byte(tx.Actor.Client)}
 }
 
 // deadlineRecord changes the deadline of an existing record: an event, not a
@@ -319,10 +319,15 @@ func (tx *Tx) applyRecordPut(db int, x *effect.Effect) {
 }
 
 // document is a record as recall indexes it: found by its anchor, beside its
-// neighbours in time within its session.
+// neighbours in time within its session when it is a turn or part of a longer
+// text. A profile record stands for itself.
 func (tx *Tx) document(owner *Owner, it item, r *memory.Record) recall.Doc {
-	session := memory.Key{Text: it.key(), OwnerLen: len(owner.name)}.Session()
-	return recall.Doc{ID: it.doc(), Text: string(r.AnchorText(nil)), Group: maphash.Bytes(sessionSeed, session) | 1, Order: r.CreatedMs}
+	doc := recall.Doc{ID: it.doc(), Text: string(r.AnchorText(nil)), Order: r.CreatedMs}
+	if r.Kind == memory.Session || r.Kind == memory.Semantic {
+		session := memory.Key{Text: it.key(), OwnerLen: len(owner.name)}.Session()
+		doc.Group = maphash.Bytes(sessionSeed, session) | 1
+	}
+	return doc
 }
 
 // keep makes an item findable by its number in the index.

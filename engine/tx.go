@@ -131,9 +131,6 @@ func (tx *Tx) within(i int, f func(s *shard)) {
 	s.mu.Unlock()
 }
 
-// AwaitDurable asks that no reply leave before the batch seq is fsynced.
-func (tx *Tx) AwaitDurable(seq uint64) { tx.gateSeq = max(tx.gateSeq, seq) }
-
 // Durable asks that no reply leave before this transaction's batch is fsynced.
 func (tx *Tx) Durable() { tx.batch.Durable = true }
 

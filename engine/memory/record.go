@@ -96,7 +96,8 @@ func (r *Record) AnchorText(dst []byte) []byte {
 // record or one whose TTL slides, else what stood. slideMs is what the new
 // version carries as SlideMs.
 //
-// A deadline that somebody set explicitly does not slide.
+// A deadline that somebody set explicitly, with the write or after it, does not
+// slide.
 func (k Kind) DeadlineAfterWrite(nowMs int64, old *Record, oldDeadlineMs int64) (deadlineMs, slideMs int64) {
 	rule := k.Rule()
 	if old == nil {
@@ -108,7 +109,7 @@ func (k Kind) DeadlineAfterWrite(nowMs int64, old *Record, oldDeadlineMs int64) 
 		}
 		return nowMs + rule.TTLMs, slideMs
 	}
-	if old.SlideMs > 0 && oldDeadlineMs != 0 {
+	if old.SlideMs > 0 && oldDeadlineMs != 0 && oldDeadlineMs == old.DeadlineMs {
 		return nowMs + old.SlideMs, old.SlideMs
 	}
 	return oldDeadlineMs, 0

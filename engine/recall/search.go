@@ -65,6 +65,9 @@ type Result struct {
 	Hits    []Hit    // highest score first, then highest ID
 	Terms   []string // what was looked for, in order of appearance
 	Scanned int      // documents that were scored
+	// Ceiling is more than any document of the view could score of its own, had
+	// it all of the query: shares of it compare between owners, scores do not.
+	Ceiling float64
 }
 
 // Search answers the q.Limit best documents of v exactly: the same live
@@ -84,6 +87,7 @@ type Searcher struct {
 	query    Query
 	reach    int     // neighbours on each side
 	weight   float64 // the most that a neighbour lends, of its own score
+	ceiling  float64 // the terms' scales, summed
 
 	parts []part
 	bases []uint32 // by part: the position of its first document
@@ -142,6 +146,7 @@ func (s *Searcher) Search(v *View, q Query) Result {
 		s.score()
 		result.Hits = s.collect()
 		result.Scanned = len(s.touched)
+		result.Ceiling = s.ceiling
 	}
 	s.reset()
 	return result
@@ -226,11 +231,16 @@ func (s *Searcher) lookUp() {
 		}
 		t.lists = s.lists[first:]
 	}
-	s.terms = slices.DeleteFunc(s.terms, func(t queryTerm) bool { return t.docs == 0 })
+	s.ceiling = 0
 	for i := range s.terms {
 		t := &s.terms[i]
 		n, df := float64(s.view.live), float64(t.docs)
 		t.scale = t.weight * math.Log1p((n-df+0.5)/(df+0.5)) * (bm25K1 + 1)
+		s.ceiling += t.scale
+	}
+	s.terms = slices.DeleteFunc(s.terms, func(t queryTerm) bool { return t.docs == 0 })
+	for i := range s.terms {
+		t := &s.terms[i]
 		for _, list := range t.lists {
 			if list.count > 0 {
 				t.bound = max(t.bound, s.impact(t, list.frequency, list.norm))

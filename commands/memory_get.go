@@ -1,0 +1,205 @@
+package commands
+
+import (
+	"errors"
+
+	"reminis/commands/grammar"
+	"reminis/commands/reply"
+	"reminis/engine"
+	"reminis/engine/effect"
+	"reminis/engine/memory"
+)
+
+// This file owns MEM.GET and MEM.HISTORY: one record, now and then.
+
+type memGetParams struct {
+	key        []byte
+	paths      [][]byte
+	version    int64
+	hasVersion bool
+	at         memory.Moment
+	withMeta   bool
+	format     format
+}
+
+// memGetCommand: without PATH, AT and VERSION it is answered at once.
+func memGetCommand() *Command {
+	return onDataOffloading(memoryDeclaration(Declaration{
+		Name: "mem.get", Complexity: "O(log(N)) where N is the number of the owner's records; with VERSION or AT plus O(V), the record's versions since",
+		Summary: "Get a memory record, as it stands or as it stood",
+		Flags:   ReadOnly,
+		Reply:   reply.OneOf(reply.Bulk(), reply.Null(), recordShape()),
+	}), grammar.Compile(
+		grammar.Key("key", func(p *memGetParams) *[]byte { return &p.key }, grammar.RO|grammar.Access),
+		grammar.Options(
+			grammar.List("path", func(p *memGetParams) *[][]byte { return &p.paths }).After("PATH").Sample("$.a"),
+			grammar.OneOf("when",
+				momentNode(func(p *memGetParams) *memory.Moment { return &p.at }),
+				grammar.Int("version", func(p *memGetParams) *int64 { return &p.version }).NonNegative().After("VERSION").
+					Present(func(p *memGetParams) *bool { return &p.hasVersion }),
+			),
+			grammar.Token("WITHMETA", func(p *memGetParams) *bool { return &p.withMeta }),
+			formatNode(func(p *memGetParams) *format { return &p.format }),
+		),
+	), func(p *memGetParams) bool { return p.past() || len(p.paths) > 0 }, runMemGet)
+}
+
+func (p *memGetParams) past() bool { return p.hasVersion || p.at.Set }
+
+// runMemGet: no allocation for a key alone.
+func runMemGet(tx *engine.Tx, p *memGetParams, w *reply.Writer) error {
+	var r memory.Record
+	s, ok, err := p.read(tx)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		w.Null()
+		return nil
+	}
+	mustDecode(s.Bytes, &r)
+	if len(p.paths) > 0 {
+		if r.Value, err = selectPaths(&r, p.paths); err != nil {
+			return err
+		}
+	}
+	switch {
+	case p.withMeta:
+		fields := memory.AppendRecordFields(nil, s.Key, &r, s.DeadlineMs)
+		if p.format == formatJSON {
+			w.Bulk(memory.AppendJSON(nil, fields))
+		} else {
+			writeMap(w, fields)
+		}
+	case p.format == formatJSON && r.Text:
+		w.Bulk(memory.AppendQuoted(nil, r.Value))
+	default:
+		w.Bulk(r.Value)
+	}
+	return nil
+}
+
+// read gives the record asked for, with the deadline that it has or had.
+func (p *memGetParams) read(tx *engine.Tx) (s engine.Stored, ok bool, err error) {
+	if !p.past() {
+		key, err := tx.Layout().ParseKey(p.key)
+		if err != nil {
+			return s, false, err
+		}
+		if !tx.Locked() {
+			// What is read never changes, so paths need no lock.
+			lockRecord(tx, key)
+			defer tx.Commit()
+		}
+		s, ok, err = tx.Record(key.Text)
+		tx.CountHit(ok)
+		return s, ok, err
+	}
+	key, view, err := pastOf(tx, p.key)
+	if err != nil || view == nil {
+		return s, false, err
+	}
+	if p.at.Set {
+		s, _, ok, err = view.At(key.Text, p.at)
+		return s, ok, err
+	}
+	made, ok, err := view.Version(key.Text, uint64(p.version))
+	return engine.Stored{Key: key.Text, DeadlineMs: made.DeadlineMs, Seq: made.Seq, Bytes: made.Bytes}, ok, err
+}
+
+func selectPaths(r *memory.Record, texts [][]byte) ([]byte, error) {
+	if r.Text {
+		return nil, ErrTextPath
+	}
+	paths := make([]*memory.Path, len(texts))
+	for i, text := range texts {
+		var err error
+		if paths[i], err = memory.ParsePath(text); err != nil {
+			return nil, err
+		}
+	}
+	return memory.SelectPaths(r.Value, paths)
+}
+
+type memHistoryParams struct {
+	key     []byte
+	from    int64
+	hasFrom bool
+	to      int64
+	hasTo   bool
+	count   int64
+	reverse bool
+	format  format
+}
+
+// Versions that one call shows: by default as many as any kind keeps, at most
+// so many.
+const (
+	historyCountDefault = 1000
+	historyCountMax     = 10000
+)
+
+func memHistoryCommand() *Command {
+	return onData(memoryDeclaration(Declaration{
+		Name: "mem.history", Complexity: "O(V*log(N)) where V is the number of versions and N that of the owner's events",
+		Summary: "List the retained versions of a memory record",
+		Flags:   ReadOnly, Offload: true,
+		Reply: reply.OneOf(reply.ArrayOf(versionShape()), reply.Bulk()),
+	}), grammar.Compile(
+		grammar.Key("key", func(p *memHistoryParams) *[]byte { return &p.key }, grammar.RO|grammar.Access),
+		grammar.Options(
+			timeNode("from", "FROM", func(p *memHistoryParams) *int64 { return &p.from }).
+				Present(func(p *memHistoryParams) *bool { return &p.hasFrom }),
+			timeNode("to", "TO", func(p *memHistoryParams) *int64 { return &p.to }).
+				Present(func(p *memHistoryParams) *bool { return &p.hasTo }),
+			grammar.Int("count", func(p *memHistoryParams) *int64 { return &p.count }).After("COUNT").
+				Range(1, historyCountMax).Default(historyCountDefault),
+			grammar.Token("REV", func(p *memHistoryParams) *bool { return &p.reverse }),
+			formatNode(func(p *memHistoryParams) *format { return &p.format }),
+		),
+	), runMemHistory)
+}
+
+func runMemHistory(tx *engine.Tx, p *memHistoryParams, w *reply.Writer) error {
+	key, view, err := pastOf(tx, p.key)
+	if err != nil {
+		return err
+	}
+	var versions [][]memory.Field
+	var failed error
+	if view != nil {
+		err = view.History(key.Text, 0, ^uint64(0), p.reverse, func(c engine.Change) bool {
+			if c.Kind != effect.RecordPut || p.hasFrom && c.TimeMs < p.from || p.hasTo && c.TimeMs > p.to {
+				return true
+			}
+			c.Bytes = append([]byte(nil), c.Bytes...)
+			var fields []memory.Field
+			fields, failed = versionFields(view, key.Text, &c)
+			versions = append(versions, fields)
+			return failed == nil && len(versions) < int(p.count)
+		})
+	}
+	if err = errors.Join(err, failed); err != nil {
+		return err
+	}
+	writeMaps(w, versions, p.format)
+	return nil
+}
+
+// versionFields are those of one version, with the operation that made it.
+func versionFields(view *engine.OwnerView, key []byte, c *engine.Change) ([]memory.Field, error) {
+	var r memory.Record
+	mustDecode(c.Bytes, &r)
+	e, ok, err := view.EventOf(key, c)
+	if err != nil {
+		return nil, err
+	}
+	r.DeadlineMs = c.DeadlineMs
+	fields := memory.AppendHistoryFields(nil, key, &r, c.Seq, e.Op)
+	if !ok {
+		// The event is not retained, or there is none (a record that came with a
+		// dump): how the version came to be is not known.
+		fields[len(fields)-1] = memory.Field{Name: "op"}
+	}
+	return fields, nil
+}

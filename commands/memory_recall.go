@@ -1,0 +1,403 @@
+package commands
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"reminis/commands/grammar"
+	"reminis/commands/reply"
+	"reminis/engine"
+	"reminis/engine/memory"
+	"reminis/engine/recall"
+)
+
+// This file owns MEM.RECALL: the best records for this moment. It gathers
+// candidates, filters them and shows what package recall made of them; it must
+// not know how text is scored.
+
+type memRecallParams struct {
+	scope         []byte
+	query         []byte
+	kinds         [][]byte
+	tagMatch      tagMatch
+	tags          [][]byte
+	from, to      int64
+	hasFrom       bool
+	hasTo         bool
+	minConfidence float64
+	session       []byte
+	shared        []byte
+	topK          int64
+	budget        int64
+	halfLife      int64 // seconds
+	weights       []float64
+	neighbours    int64
+	format        recallFormat
+	explain       bool
+}
+
+// tagMatch is ANY or ALL, by the place of the word.
+type tagMatch uint8
+
+const (
+	tagsAny tagMatch = iota + 1
+	tagsAll
+)
+
+// recallFormat is FORMAT, by the place of its word.
+type recallFormat uint8
+
+const (
+	recallRows recallFormat = iota + 1
+	recallPrompt
+	recallJSON
+)
+
+// The limits of a recall.
+const (
+	recallTopKDefault = 10
+	recallTopKMax     = 1000       // mem-recall-topk: longer results are what MEM.NS LIST is for
+	recallBudgetMax   = 10_000_000 // tokens; more than any model reads
+	recallHalfLifeMax = 1 << 32    // seconds, 136 years
+)
+
+// memRecallCommand: pinned records come first where a BUDGET is to be filled,
+// whether the query finds them or not; elsewhere they have no preference.
+func memRecallCommand() *Command {
+	searchers := &sync.Pool{New: func() any { return new(recall.Searcher) }}
+	return onData(memoryDeclaration(Declaration{
+		Name: "mem.recall", Complexity: "O(P) where P is the number of the query's postings in the index; without a query O(N), the records in the scope",
+		Summary: "Find the best memory records for this moment",
+		Flags:   ReadOnly, Offload: true, Lock: LockNone,
+		Reply: reply.OneOf(reply.ArrayOf(hitShape()), reply.Verbatim(), reply.Bulk()),
+	}), grammar.Compile(
+		scopeNode("scope", func(p *memRecallParams) *[]byte { return &p.scope }),
+		grammar.Options(append(recallFilters(), recallShape()...)...),
+		grammar.Check(checkRecall),
+	), func(tx *engine.Tx, p *memRecallParams, w *reply.Writer) error {
+		searcher := searchers.Get().(*recall.Searcher)
+		defer searchers.Put(searcher)
+		return runMemRecall(tx, p, searcher, w)
+	})
+}
+
+// recallFilters say which records may be recalled.
+func recallFilters() []grammar.Node[memRecallParams] {
+	return []grammar.Node[memRecallParams]{
+		textNode("query", "QUERY", memory.LimitAnchor(), func(p *memRecallParams) *[]byte { return &p.query }),
+		grammar.Counted("numkinds", "kind", func(p *memRecallParams) *[][]byte { return &p.kinds }).After("KIND").Sample("1", "profile"),
+		grammar.Block("tags",
+			grammar.Enum("match", func(p *memRecallParams) *tagMatch { return &p.tagMatch }, "ANY", "ALL"),
+			grammar.Counted("numtags", "tag", func(p *memRecallParams) *[][]byte { return &p.tags }),
+		).After("TAGS"),
+		timeNode("from", "FROM", func(p *memRecallParams) *int64 { return &p.from }).
+			Present(func(p *memRecallParams) *bool { return &p.hasFrom }),
+		timeNode("to", "TO", func(p *memRecallParams) *int64 { return &p.to }).
+			Present(func(p *memRecallParams) *bool { return &p.hasTo }),
+		parsed("confidence", "MINCONFIDENCE", memory.ParseConfidence, func(p *memRecallParams) *float64 { return &p.minConfidence }).Sample("0.5"),
+		grammar.Bytes("segment", func(p *memRecallParams) *[]byte { return &p.session }).After("SESSION"),
+		grammar.Bytes("scope", func(p *memRecallParams) *[]byte { return &p.shared }).After("SHARED").Typed(grammar.TypePattern),
+		unsupported[memRecallParams]("VECTOR"), unsupported[memRecallParams]("SCHEMA"), unsupported[memRecallParams]("FILTER"),
+		unsupported[memRecallParams]("AT"), unsupported[memRecallParams]("EXPAND"),
+	}
+}
+
+// recallShape says how many there are, in which order and form.
+func recallShape() []grammar.Node[memRecallParams] {
+	return []grammar.Node[memRecallParams]{
+		grammar.Int("topk", func(p *memRecallParams) *int64 { return &p.topK }).After("TOPK").
+			Range(1, recallTopKMax).Default(recallTopKDefault).Fail(grammar.OutOfRange, "ERR TOPK is not from 1 to 1000, limit mem-recall-topk"),
+		grammar.Int("tokens", func(p *memRecallParams) *int64 { return &p.budget }).After("BUDGET").Range(1, recallBudgetMax),
+		grammar.Int("seconds", func(p *memRecallParams) *int64 { return &p.halfLife }).After("HALFLIFE").Range(1, recallHalfLifeMax),
+		grammar.Floats("weight", func(p *memRecallParams) *[]float64 { return &p.weights }, func(*memRecallParams) int64 { return 3 }).After("WEIGHTS"),
+		grammar.Int("turns", func(p *memRecallParams) *int64 { return &p.neighbours }).After("NEIGHBOURS").
+			Range(0, recall.NeighboursMax).Default(recall.DefaultNeighbours),
+		grammar.Enum("format", func(p *memRecallParams) *recallFormat { return &p.format }, "ROWS", "PROMPT", "JSON").
+			After("FORMAT").Fail(grammar.Syntax, string(ErrFormat)),
+		grammar.Token("EXPLAIN", func(p *memRecallParams) *bool { return &p.explain }),
+	}
+}
+
+func checkRecall(p *memRecallParams) *grammar.Error {
+	if p.explain && p.format == recallPrompt {
+		return grammar.Fail(grammar.Other, string(ErrExplainPrompt))
+	}
+	if len(p.weights) > 0 && !p.ranking().Weights.Valid() {
+		return grammar.Fail(grammar.Other, string(ErrWeights))
+	}
+	return nil
+}
+
+func (p *memRecallParams) ranking() recall.Ranking {
+	r := recall.Ranking{Weights: recall.DefaultWeights(), HalfLifeMs: p.halfLife * 1000}
+	if len(p.weights) == 3 {
+		r.Weights = recall.Weights{Relevance: p.weights[0], Recency: p.weights[1], Confidence: p.weights[2]}
+	}
+	return r
+}
+
+// candidate is a record that may be recalled, with what it is ranked by. The
+// record is decoded again where it is shown: candidates may be many.
+type candidate struct {
+	stored     engine.Stored
+	hit        recall.Hit
+	relevance  float64 // the hit's score as a share of its owner's ceiling
+	updatedMs  int64
+	confidence float64
+	pinned     bool
+	tier       recall.Tier
+	score      recall.Score
+	tokens     int
+}
+
+// recalling is one MEM.RECALL on its way.
+type recalling struct {
+	tx       *engine.Tx
+	params   *memRecallParams
+	searcher *recall.Searcher
+	kinds    [8]bool
+	record   memory.Record // of the candidate that is looked at
+	found    []candidate
+	scanned  int
+}
+
+func runMemRecall(tx *engine.Tx, p *memRecallParams, searcher *recall.Searcher, w *reply.Writer) error {
+	r := recalling{tx: tx, params: p, searcher: searcher}
+	own, err := tx.Layout().ParseScope(p.scope)
+	if err != nil {
+		return err
+	}
+	for _, name := range p.kinds {
+		kind, err := memory.ParseKind(name)
+		if err != nil {
+			return err
+		}
+		r.kinds[kind] = true
+	}
+	r.gather(own, nil)
+	if p.shared != nil {
+		shared, err := tx.Layout().ParseScope(p.shared)
+		if err != nil {
+			return err
+		}
+		r.gather(shared, &own)
+	}
+	r.rank()
+	return r.show(r.choose(), w)
+}
+
+// gather adds the candidates of a scope, owner by owner. except is a scope whose
+// records are candidates already; where it is given, these are shared ones.
+func (r *recalling) gather(scope memory.Scope, except *memory.Scope) {
+	for _, name := range ownersIn(r.tx, scope) {
+		view, ok := r.tx.OwnerView([]byte(name))
+		if !ok {
+			continue
+		}
+		from := len(r.found)
+		accepts := func(s engine.Stored) bool {
+			return scope.Contains(s.Key) && (except == nil || !except.Contains(s.Key)) && r.admits(s)
+		}
+		if len(r.params.query) == 0 {
+			eachRecord(r.tx, view, scope, nil, func(s engine.Stored, _ uint64) bool {
+				r.scanned++
+				if accepts(s) {
+					r.add(s, recall.Hit{}, 0)
+				}
+				return true
+			})
+		} else {
+			r.search(view, accepts)
+		}
+		for i := from; i < len(r.found); i++ {
+			r.found[i].tier = r.tier(&r.found[i], except != nil, len(name))
+		}
+	}
+}
+
+// surplus is how many more hits than wanted are asked of the index: age and
+// confidence may change their order.
+const surplus = 64
+
+func (r *recalling) search(view *engine.OwnerView, accepts func(engine.Stored) bool) {
+	p := r.params
+	result := r.searcher.Search(view.Index(), recall.Query{
+		Text: string(p.query), Limit: 4*int(p.topK) + surplus, Neighbours: int(p.neighbours),
+		Accept: func(doc uint64) bool {
+			s, ok := view.ByDoc(doc)
+			return ok && accepts(s)
+		},
+	})
+	r.scanned += result.Scanned
+	for _, hit := range result.Hits {
+		if s, ok := view.ByDoc(hit.ID); ok && r.admits(s) {
+			r.add(s, hit, hit.Score/result.Ceiling)
+		}
+	}
+	if p.budget == 0 {
+		return
+	}
+	view.Pinned(func(s engine.Stored, doc uint64) bool {
+		isHit := slices.ContainsFunc(result.Hits, func(h recall.Hit) bool { return h.ID == doc })
+		r.scanned++
+		if !isHit && accepts(s) {
+			r.add(s, recall.Hit{}, 0)
+		}
+		return true
+	})
+}
+
+// admits says whether a record stands and passes the filters. It leaves the
+// record decoded.
+func (r *recalling) admits(s engine.Stored) bool {
+	p, rec := r.params, &r.record
+	if r.tx.Past(s.DeadlineMs) {
+		return false
+	}
+	mustDecode(s.Bytes, rec)
+	return rec.ValidAt(r.tx.NowMs()) && rec.Confidence >= p.minConfidence &&
+		(len(p.kinds) == 0 || r.kinds[rec.Kind]) &&
+		(!p.hasFrom || rec.UpdatedMs >= p.from) && (!p.hasTo || rec.UpdatedMs <= p.to) &&
+		(p.tagMatch == 0 || p.tagged(rec))
+}
+
+func (p *memRecallParams) tagged(rec *memory.Record) bool {
+	for _, tag := range p.tags {
+		if rec.HasTag(tag) != (p.tagMatch == tagsAll) {
+			return p.tagMatch == tagsAny
+		}
+	}
+	return p.tagMatch == tagsAll
+}
+
+// add makes the record that admits decoded a candidate.
+func (r *recalling) add(s engine.Stored, hit recall.Hit, relevance float64) {
+	rec := &r.record
+	r.found = append(r.found, candidate{stored: s, hit: hit, relevance: relevance, updatedMs: rec.UpdatedMs, confidence: rec.Confidence, pinned: rec.Pinned})
+}
+
+func (r *recalling) tier(c *candidate, shared bool, ownerLen int) recall.Tier {
+	switch {
+	case shared:
+		return recall.TierShared
+	case r.params.session == nil, bytes.Equal(memory.Key{Text: c.stored.Key, OwnerLen: ownerLen}.Session(), r.params.session):
+		return recall.TierSession
+	}
+	return recall.TierOwn
+}
+
+// rank scores the candidates and puts them in order: by score, then the newest,
+// then by key.
+func (r *recalling) rank() {
+	ranking := r.params.ranking()
+	for i := range r.found {
+		ranking.RelevanceMax = max(ranking.RelevanceMax, r.found[i].relevance)
+	}
+	for i := range r.found {
+		c := &r.found[i]
+		c.score = ranking.Score(recall.Signals{
+			Relevance: c.relevance, AgeMs: r.tx.NowMs() - c.updatedMs, Confidence: c.confidence, Tier: c.tier})
+	}
+	slices.SortFunc(r.found, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.score.Total, a.score.Total), cmp.Compare(b.updatedMs, a.updatedMs), bytes.Compare(a.stored.Key, b.stored.Key))
+	})
+}
+
+// choose takes the best, as many as TOPK and BUDGET allow.
+func (r *recalling) choose() []candidate {
+	p := r.params
+	chosen := r.found
+	if p.budget > 0 {
+		slices.SortStableFunc(chosen, func(a, b candidate) int { return int(flagByte(b.pinned)) - int(flagByte(a.pinned)) })
+	}
+	chosen = chosen[:min(int(p.topK), len(chosen))]
+	if p.budget == 0 && !p.explain {
+		return chosen
+	}
+	items := make([]recall.Item, len(chosen))
+	for i := range chosen {
+		chosen[i].tokens = r.tokens(&chosen[i])
+		items[i] = recall.Item{Tokens: chosen[i].tokens, Pinned: chosen[i].pinned}
+	}
+	if p.budget == 0 {
+		return chosen
+	}
+	budget := int(p.budget)
+	if p.format == recallPrompt {
+		budget -= recall.Estimate(memory.PromptHeader)
+	}
+	places, _ := recall.Pack(items, budget)
+	packed := make([]candidate, len(places))
+	for i, place := range places {
+		packed[i] = chosen[place]
+	}
+	return packed
+}
+
+// tokens is what a candidate costs in the reply: its line of the prompt, or its
+// value.
+func (r *recalling) tokens(c *candidate) int {
+	mustDecode(c.stored.Bytes, &r.record)
+	if r.params.format == recallPrompt {
+		return recall.Estimate(string(r.promptLine(nil, c)))
+	}
+	return recall.Estimate(string(r.record.Value))
+}
+
+func (r *recalling) show(chosen []candidate, w *reply.Writer) error {
+	if r.params.format == recallPrompt {
+		text := []byte(memory.PromptHeader)
+		for i := range chosen {
+			mustDecode(chosen[i].stored.Bytes, &r.record)
+			text = r.promptLine(text, &chosen[i])
+		}
+		w.Verbatim("txt", string(text))
+		return nil
+	}
+	hits := make([][]memory.Field, len(chosen))
+	for i := range chosen {
+		hits[i] = r.hit(&chosen[i])
+	}
+	as := formatPlain
+	if r.params.format == recallJSON {
+		as = formatJSON
+	}
+	writeMaps(w, hits, as)
+	return nil
+}
+
+// promptLine appends the line of a candidate, whose record is decoded.
+func (r *recalling) promptLine(dst []byte, c *candidate) []byte {
+	rec, key := &r.record, c.stored.Key
+	return memory.AppendPromptItem(dst, &memory.PromptItem{
+		TimeMs: rec.UpdatedMs, Kind: rec.Kind, Name: key[r.tx.Layout().OwnerLen(key)+1:],
+		Confidence: rec.Confidence, Value: rec.Value, Text: rec.Text}, time.UTC)
+}
+
+func (r *recalling) hit(c *candidate) []memory.Field {
+	var rec memory.Record
+	mustDecode(c.stored.Bytes, &rec)
+	h := memory.Hit{Key: c.stored.Key, Value: rec.Value, Text: rec.Text, Kind: rec.Kind,
+		TimeMs: rec.UpdatedMs, Source: rec.Source, Score: c.score.Total}
+	if r.params.explain {
+		h.Explain = r.explain(c)
+	}
+	return memory.AppendHitFields(nil, &h)
+}
+
+// explain shows every part of a score, and how many candidates were looked at.
+func (r *recalling) explain(c *candidate) []memory.Field {
+	double := func(name string, value float64) memory.Field {
+		return memory.Field{Name: name, Kind: memory.FieldDouble, Double: value}
+	}
+	return []memory.Field{
+		double("relevance", c.score.Relevance), double("recency", c.score.Recency), double("confidence", c.score.Confidence),
+		double("text", c.hit.Own), double("neighbour", c.hit.Lent),
+		{Name: "tier", Kind: memory.FieldText, Bytes: []byte([...]string{"session", "own", "shared"}[c.tier])},
+		{Name: "tokens", Kind: memory.FieldInteger, Integer: int64(c.tokens)},
+		{Name: "scanned", Kind: memory.FieldInteger, Integer: int64(r.scanned)},
+	}
+}

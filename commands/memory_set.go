@@ -1,0 +1,204 @@
+package commands
+
+import (
+	"slices"
+
+	"reminis/commands/grammar"
+	"reminis/commands/reply"
+	"reminis/engine"
+	"reminis/engine/memory"
+)
+
+// This file owns MEM.SET and MEM.PATCH: a whole record, or part of one.
+
+type memSetParams struct {
+	key, value []byte
+	text       bool
+	condition  condition
+	attributes attributes
+	write      writeOptions
+}
+
+// memSetCommand: an existing record keeps its kind, its pin and its creation;
+// everything else is what this command says.
+func memSetCommand() *Command {
+	clauses := []grammar.Node[memSetParams]{
+		grammar.Token("TEXT", func(p *memSetParams) *bool { return &p.text }),
+		grammar.Enum("condition", func(p *memSetParams) *condition { return &p.condition }, "NX", "XX"),
+	}
+	clauses = append(clauses, attributeClauses(func(p *memSetParams) *attributes { return &p.attributes })...)
+	clauses = append(clauses, writeClauses(func(p *memSetParams) *writeOptions { return &p.write })...)
+	return onDataOffloading(memoryDeclaration(Declaration{
+		Name: "mem.set", Complexity: "O(log(N)) where N is the number of the owner's records, plus O(M) for a value of M bytes",
+		Summary: "Write a whole memory record",
+		Flags:   Write | DenyOOM,
+		Reply:   writeShape(),
+	}), grammar.Compile(
+		grammar.Key("key", func(p *memSetParams) *[]byte { return &p.key }, grammar.OW|grammar.Update),
+		grammar.Bytes("value", func(p *memSetParams) *[]byte { return &p.value }),
+		grammar.Options(clauses...),
+	), func(p *memSetParams) bool { return p.write.needsPast() }, runMemSet)
+}
+
+func writeShape() reply.Shape {
+	return reply.OneOf(reply.Int(), reply.Null(), recordShape(), statusShape())
+}
+
+func runMemSet(tx *engine.Tx, p *memSetParams, w *reply.Writer) error {
+	key, err := tx.Layout().ParseKey(p.key)
+	if err == nil {
+		err = memory.CheckValue(p.value, p.text)
+	}
+	if err != nil {
+		return err
+	}
+	var r memory.Record
+	r.Reset()
+	r.Kind = memory.DefaultKind
+	lockRecord(tx, key)
+	c := change{tx: tx, key: key, options: &p.write}
+	if len(p.write.id) > 0 {
+		c.payload = p.write.digest(append(p.attributes.parts(), []byte("set"), key.Text, p.value, []byte{flagByte(p.text), byte(p.condition)})...)
+	}
+	if replied, err := c.begin(w); replied || err != nil {
+		return err
+	}
+	if c.exists {
+		r.Kind, r.Pinned = c.old.Kind, c.old.Pinned
+	}
+	if err := p.attributes.apply(&r); err != nil {
+		return err
+	}
+	if !c.holds(p.condition) {
+		w.Null()
+		return nil
+	}
+	if err := c.next(&r); err != nil {
+		return err
+	}
+	r.Value, r.Text = p.value, p.text
+	op := memory.OpSet
+	if !c.exists {
+		op = memory.OpInit
+	}
+	return c.commit(op, &r, w)
+}
+
+// lockRecord locks a record's key for a handler that runs on a worker; where the
+// dispatcher did, it changes nothing.
+func lockRecord(tx *engine.Tx, key memory.Key) {
+	if !tx.Locked() {
+		tx.LockKeys([][]byte{key.Text})
+	}
+}
+
+type memPatchParams struct {
+	key, patch []byte
+	mode       patchMode
+	condition  condition
+	attributes attributes
+	write      writeOptions
+}
+
+// patchMode is the word that says how a patch reads, from 1; MERGE without one.
+type patchMode uint8
+
+func (m patchMode) memory() memory.PatchMode {
+	if m == 0 {
+		return memory.PatchMerge
+	}
+	return [...]memory.PatchMode{memory.PatchMerge, memory.PatchRFC7396, memory.PatchRFC6902}[m-1]
+}
+
+func memPatchCommand() *Command {
+	clauses := []grammar.Node[memPatchParams]{
+		grammar.Enum("mode", func(p *memPatchParams) *patchMode { return &p.mode }, "MERGE", "RFC7396", "RFC6902"),
+		grammar.Enum("condition", func(p *memPatchParams) *condition { return &p.condition }, "NX", "XX"),
+		unsupported[memPatchParams]("ONCONFLICT"),
+	}
+	clauses = append(clauses, attributeClauses(func(p *memPatchParams) *attributes { return &p.attributes })...)
+	clauses = append(clauses, writeClauses(func(p *memPatchParams) *writeOptions { return &p.write })...)
+	return onDataOffloading(memoryDeclaration(Declaration{
+		Name: "mem.patch", Complexity: "O(log(N)) where N is the number of the owner's records, plus O(M+P) for a value of M and a patch of P bytes",
+		Summary: "Change part of a memory record",
+		Flags:   Write | DenyOOM,
+		Reply:   writeShape(),
+	}), grammar.Compile(
+		grammar.Key("key", func(p *memPatchParams) *[]byte { return &p.key }, grammar.RW|grammar.Access|grammar.Update),
+		grammar.Bytes("patch", func(p *memPatchParams) *[]byte { return &p.patch }),
+		grammar.Options(clauses...),
+	), func(p *memPatchParams) bool { return p.write.needsPast() }, runMemPatch)
+}
+
+func runMemPatch(tx *engine.Tx, p *memPatchParams, w *reply.Writer) error {
+	key, err := tx.Layout().ParseKey(p.key)
+	if err != nil {
+		return err
+	}
+	lockRecord(tx, key)
+	c := change{tx: tx, key: key, options: &p.write}
+	if len(p.write.id) > 0 {
+		c.payload = p.write.digest(append(p.attributes.parts(), []byte("patch"), key.Text, p.patch, []byte{byte(p.mode), byte(p.condition)})...)
+	}
+	if replied, err := c.begin(w); replied || err != nil {
+		return err
+	}
+	if !c.holds(p.condition) {
+		w.Null()
+		return nil
+	}
+	var r memory.Record
+	r.Reset()
+	r.Kind = memory.DefaultKind
+	if c.exists {
+		r = c.old
+		r.Tags = slices.Clone(c.old.Tags)
+		if r.Text {
+			return ErrTextPatch
+		}
+	}
+	value, changed, err := memory.Patch(p.mode.memory(), r.Value, p.patch)
+	if err != nil {
+		return err
+	}
+	r.Value = value
+	if err := p.attributes.apply(&r); err != nil {
+		return err
+	}
+	if !changed && sameAttributes(&r, &c.old) {
+		return c.unchanged(w)
+	}
+	if err := c.next(&r); err != nil {
+		return err
+	}
+	op := memory.OpPatch
+	if !c.exists {
+		op = memory.OpInit
+	}
+	return c.commit(op, &r, w)
+}
+
+// sameAttributes says whether two records of the same value are the same.
+func sameAttributes(a, b *memory.Record) bool {
+	return a.Kind == b.Kind && a.Pinned == b.Pinned && a.Confidence == b.Confidence &&
+		string(a.Source) == string(b.Source) && string(a.Anchor) == string(b.Anchor) && string(a.Meta) == string(b.Meta) &&
+		slices.EqualFunc(a.Tags, b.Tags, func(x, y []byte) bool { return string(x) == string(y) })
+}
+
+// unchanged replies to a patch that changed nothing: no version is made, and only
+// a deadline that was asked for is set.
+func (c *change) unchanged(w *reply.Writer) error {
+	if o := c.options; o.expiry != expiryNone && o.expiry != expiryOther {
+		deadlineMs, err := o.expiry.deadline(o.amount, c.tx.NowMs())
+		if err != nil {
+			return err
+		}
+		if deadlineMs != c.stood.DeadlineMs {
+			c.tx.SetDeadline(c.key.Text, deadlineMs)
+			c.stood.DeadlineMs = deadlineMs
+			c.done(c.old.Version, c.old.Kind.Journaled())
+		}
+	}
+	c.reply(memory.StatusUnchanged, c.old.Version, func() (*memory.Record, int64) { return &c.old, c.stood.DeadlineMs }, w)
+	return nil
+}

@@ -1,0 +1,339 @@
+package commands
+
+import (
+	"encoding/binary"
+	"math"
+
+	"reminis/commands/grammar"
+	"reminis/commands/reply"
+	"reminis/engine"
+	"reminis/engine/memory"
+)
+
+// This file owns what all writes of memory records share: their common options,
+// and the one way of a change from its checks to its reply. It must not know how
+// the new record comes to be what it is.
+
+// returning is what RETURN asks for.
+type returning uint8
+
+const (
+	returnDefault returning = iota // an integer
+	returnVersion
+	returnRecord
+	returnStatus
+)
+
+// writeOptions are the common options of every write.
+type writeOptions struct {
+	ifVersion    int64
+	hasIfVersion bool
+	expiry       expiry
+	amount       int64
+	by           []byte
+	trace        []byte
+	caller       []byte
+	reason       []byte
+	timeMs       int64
+	hasTime      bool
+	id           []byte
+	returns      returning
+}
+
+// whoClauses are the common options that say who, why, and how to reply.
+func whoClauses[P any](field func(*P) *writeOptions) []grammar.Node[P] {
+	var clauses []grammar.Node[P]
+	for _, n := range []grammar.Node[writeOptions]{
+		grammar.Int("version", func(o *writeOptions) *int64 { return &o.ifVersion }).NonNegative().After("IFVERSION").
+			Present(func(o *writeOptions) *bool { return &o.hasIfVersion }),
+		textNode("operator", "BY", memory.LimitName(), func(o *writeOptions) *[]byte { return &o.by }),
+		textNode("trace", "TRACE", memory.LimitName(), func(o *writeOptions) *[]byte { return &o.trace }),
+		textNode("caller", "CALLER", memory.LimitNote(), func(o *writeOptions) *[]byte { return &o.caller }),
+		textNode("reason", "REASON", memory.LimitNote(), func(o *writeOptions) *[]byte { return &o.reason }),
+		timeNode("time", "TIME", func(o *writeOptions) *int64 { return &o.timeMs }).
+			Present(func(o *writeOptions) *bool { return &o.hasTime }),
+		textNode("command-id", "ID", memory.LimitName(), func(o *writeOptions) *[]byte { return &o.id }),
+		grammar.Enum("returning", func(o *writeOptions) *returning { return &o.returns }, "VERSION", "RECORD", "STATUS").After("RETURN"),
+	} {
+		clauses = append(clauses, grammar.Lift(field, n))
+	}
+	return clauses
+}
+
+// writeClauses are all common options.
+func writeClauses[P any](field func(*P) *writeOptions) []grammar.Node[P] {
+	amount := func(o *writeOptions) *int64 { return &o.amount }
+	ttl := grammar.Choice("expiration", func(o *writeOptions) *expiry { return &o.expiry },
+		grammar.Int("seconds", amount).After("EX").Defer(),
+		grammar.Int("milliseconds", amount).After("PX").Defer(),
+		grammar.UnixTime("unix-time-seconds", amount).After("EXAT").Defer(),
+		grammar.UnixTime("unix-time-milliseconds", amount).After("PXAT").Defer(),
+		grammar.Token[writeOptions]("KEEPTTL", nil),
+	)
+	return append(whoClauses(field), grammar.Lift(field, ttl))
+}
+
+// needsPast says whether the reply may need a version that no longer stands, so
+// that the command cannot run where nothing may be read from disk: a repeated ID
+// replies as its first did.
+func (o *writeOptions) needsPast() bool { return len(o.id) > 0 && o.returns == returnRecord }
+
+// digest stands for what a command asks for: parts, and the common options but
+// for ID, TIME and RETURN.
+func (o *writeOptions) digest(parts ...[]byte) memory.PayloadDigest {
+	var numbers [26]byte
+	binary.BigEndian.PutUint64(numbers[:], uint64(o.ifVersion))
+	binary.BigEndian.PutUint64(numbers[8:], uint64(o.amount))
+	numbers[16], numbers[17] = flagByte(o.hasIfVersion), byte(o.expiry)
+	return memory.DigestPayload(append(parts, numbers[:], o.by, o.trace, o.caller, o.reason)...)
+}
+
+func flagByte(on bool) byte {
+	if on {
+		return 1
+	}
+	return 0
+}
+
+// change is one write on its way: what stood, and what is asked.
+type change struct {
+	tx      *engine.Tx
+	key     memory.Key
+	options *writeOptions
+	payload memory.PayloadDigest
+
+	stood  engine.Stored
+	old    memory.Record // what stood, when exists
+	exists bool
+}
+
+// begin reads what stands at the change's key, whose shard is locked. It
+// replies, and says so, when the command's ID was carried out already; that may
+// read from disk and then releases the locks.
+func (c *change) begin(w *reply.Writer) (replied bool, err error) {
+	c.stood, c.exists, err = c.tx.Record(c.key.Text)
+	if err != nil {
+		return false, err
+	}
+	if c.exists {
+		mustDecode(c.stood.Bytes, &c.old)
+	}
+	if len(c.options.id) == 0 {
+		return false, nil
+	}
+	owner := c.key.Owner()
+	done, verdict := c.tx.CommandDone(owner, memory.DigestID(owner, c.options.id), c.payload)
+	switch verdict {
+	case memory.Conflict:
+		return false, memory.ErrConflict(c.options.id)
+	case memory.Duplicated:
+		return true, c.replyDuplicated(done.Version, w)
+	}
+	return false, nil
+}
+
+// holds says whether NX, XX and IFVERSION hold; IFVERSION 0 asks for no record.
+func (c *change) holds(when condition) bool {
+	version := uint64(0)
+	if c.exists {
+		version = c.old.Version
+	}
+	return !(when == conditionAbsent && c.exists || when == conditionPresent && !c.exists ||
+		c.options.hasIfVersion && uint64(c.options.ifVersion) != version)
+}
+
+// next begins the record that the change makes: what every version has of its
+// command, and its deadline.
+//
+// A record of another kind begins with that kind's default TTL, unless the
+// command says otherwise.
+func (c *change) next(r *memory.Record) error {
+	o, now := c.options, c.tx.NowMs()
+	r.Version, r.CreatedMs, r.UpdatedMs = 1, now, now
+	if o.hasTime {
+		r.CreatedMs, r.UpdatedMs = o.timeMs, o.timeMs
+	}
+	before, beforeMs := (*memory.Record)(nil), int64(0)
+	if c.exists {
+		r.Version, r.CreatedMs = c.old.Version+1, c.old.CreatedMs
+		if r.Kind == c.old.Kind {
+			before, beforeMs = &c.old, c.stood.DeadlineMs
+		}
+	}
+	r.Operator, r.Trace, r.Reason = c.operator(), o.trace, o.reason
+	switch {
+	case o.expiry == expiryNone || o.expiry == expiryOther && !c.exists:
+		r.DeadlineMs, r.SlideMs = r.Kind.DeadlineAfterWrite(now, before, beforeMs)
+	case o.expiry == expiryOther:
+		r.DeadlineMs, r.SlideMs = c.stood.DeadlineMs, c.old.SlideMs
+	default:
+		var err error
+		r.DeadlineMs, err = o.expiry.deadline(o.amount, now)
+		r.SlideMs = 0
+		return err
+	}
+	return nil
+}
+
+// operator is who claims to act: by default whoever is authenticated.
+func (c *change) operator() []byte {
+	if len(c.options.by) > 0 {
+		return c.options.by
+	}
+	return []byte(c.tx.Actor.User)
+}
+
+// event says that op happened to a key.
+func (c *change) event(op memory.Op, key []byte) memory.Event {
+	o := c.options
+	e := c.tx.NewEvent()
+	e.Op, e.Key = op, key
+	e.Operator, e.Caller, e.Trace, e.CommandID, e.Reason = c.operator(), o.caller, o.trace, o.id, o.reason
+	return e
+}
+
+// commit makes r what stands. Every write of a record comes through here.
+func (c *change) commit(op memory.Op, r *memory.Record, w *reply.Writer) error {
+	e := c.event(op, c.key.Text)
+	e.Version = r.Version
+	if c.exists {
+		e.OldVersion = c.old.Version
+	}
+	c.tx.PutRecord(c.key, r, &e, r.Kind.Rule().HistoryVersions)
+	c.done(r.Version, r.Kind.Journaled())
+	c.reply(memory.StatusOK, r.Version, func() (*memory.Record, int64) { return r, r.DeadlineMs }, w)
+	return nil
+}
+
+// done remembers the command's ID.
+func (c *change) done(result uint64, kept bool) {
+	if len(c.options.id) > 0 {
+		owner := c.key.Owner()
+		c.tx.MarkDone(owner, memory.DigestID(owner, c.options.id), c.payload, result, kept)
+	}
+}
+
+// reply says how a write went.
+func (c *change) reply(verdict string, version uint64, record func() (*memory.Record, int64), w *reply.Writer) {
+	switch c.options.returns {
+	case returnRecord:
+		r, deadlineMs := record()
+		writeMap(w, memory.AppendRecordFields(nil, c.key.Text, r, deadlineMs))
+	case returnStatus:
+		writeStatus(w, verdict, c.options.id, c.key.Text, version)
+	default:
+		w.Int(int64(version))
+	}
+}
+
+func writeStatus(w *reply.Writer, verdict string, id, key []byte, version uint64) {
+	status := memory.Status{Verdict: verdict, CommandID: id, Key: key, Version: version}
+	writeMap(w, memory.AppendStatusFields(nil, &status))
+}
+
+// replyDuplicated replies as the command did that made this version.
+func (c *change) replyDuplicated(version uint64, w *reply.Writer) error {
+	r, deadlineMs := &c.old, c.stood.DeadlineMs
+	if c.options.returns == returnRecord && !(c.exists && c.old.Version == version) {
+		if !c.tx.HoldsAll() {
+			c.tx.Commit()
+		}
+		view, _ := c.tx.OwnerView(c.key.Owner())
+		made, ok, err := view.Version(c.key.Text, version)
+		if err == engine.ErrRetention || err == nil && !ok {
+			return ErrVersionGone
+		}
+		if err != nil {
+			return err
+		}
+		r, deadlineMs = new(memory.Record), made.DeadlineMs
+		mustDecode(made.Bytes, r)
+	}
+	c.reply(memory.StatusDuplicated, version, func() (*memory.Record, int64) { return r, deadlineMs }, w)
+	return nil
+}
+
+// attributes are what a record has beside its value, as options of a write.
+type attributes struct {
+	kind          memory.Kind
+	confidence    float64
+	hasConfidence bool
+	source        []byte
+	tags          [][]byte
+	hasTags       bool
+	anchor        []byte
+	hasAnchor     bool
+	meta          []byte
+	pin           pinning
+}
+
+// pinning is PIN or UNPIN.
+type pinning uint8
+
+const (
+	pinKept pinning = iota
+	pinOn
+	pinOff
+)
+
+// attributeClauses are the options that set attributes, and those to come.
+func attributeClauses[P any](field func(*P) *attributes) []grammar.Node[P] {
+	var clauses []grammar.Node[P]
+	for _, n := range []grammar.Node[attributes]{
+		parsed("kind", "KIND", memory.ParseKind, func(a *attributes) *memory.Kind { return &a.kind }).Sample("profile"),
+		parsed("confidence", "CONFIDENCE", memory.ParseConfidence, func(a *attributes) *float64 { return &a.confidence }).
+			Present(func(a *attributes) *bool { return &a.hasConfidence }).Sample("0.5"),
+		textNode("source", "SOURCE", memory.LimitName(), func(a *attributes) *[]byte { return &a.source }),
+		grammar.Counted("numtags", "tag", func(a *attributes) *[][]byte { return &a.tags }).After("TAGS").
+			Range(0, math.MaxInt32).Present(func(a *attributes) *bool { return &a.hasTags }),
+		textNode("anchor", "ANCHOR", memory.LimitAnchor(), func(a *attributes) *[]byte { return &a.anchor }).
+			Present(func(a *attributes) *bool { return &a.hasAnchor }),
+		grammar.Value("meta", func(a *attributes, arg []byte) *grammar.Error {
+			a.meta = arg
+			return fromMemory(memory.CheckMeta(arg))
+		}).After("META").Typed(grammar.TypeString).Sample("{}"),
+		grammar.Enum("pinning", func(a *attributes) *pinning { return &a.pin }, "PIN", "UNPIN"),
+		unsupported[attributes]("SCHEMA"), unsupported[attributes]("SUPERSEDES"), unsupported[attributes]("VECTOR"),
+		unsupported[attributes]("VALIDFROM"), unsupported[attributes]("VALIDUNTIL"),
+	} {
+		clauses = append(clauses, grammar.Lift(field, n))
+	}
+	return clauses
+}
+
+// apply sets the attributes that were given.
+func (a *attributes) apply(r *memory.Record) (err error) {
+	if a.kind != memory.KindUnset {
+		r.Kind = a.kind
+	}
+	if a.hasConfidence {
+		r.Confidence = a.confidence
+	}
+	if len(a.source) > 0 {
+		r.Source = a.source
+	}
+	if a.hasTags {
+		if r.Tags, err = memory.CheckTags(a.tags); err != nil {
+			return err
+		}
+	}
+	if a.hasAnchor {
+		r.Anchor = a.anchor
+	}
+	if len(a.meta) > 0 {
+		r.Meta = a.meta
+	}
+	if a.pin != pinKept {
+		r.Pinned = a.pin == pinOn
+	}
+	return nil
+}
+
+// parts are the attributes for a digest.
+func (a *attributes) parts() [][]byte {
+	var numbers [12]byte
+	binary.BigEndian.PutUint64(numbers[:], math.Float64bits(a.confidence))
+	numbers[8], numbers[9], numbers[10], numbers[11] = byte(a.kind), flagByte(a.hasConfidence), flagByte(a.hasTags)|flagByte(a.hasAnchor)<<1, byte(a.pin)
+	parts := [][]byte{numbers[:], a.source, a.anchor, a.meta}
+	return append(parts, a.tags...)
+}
