@@ -23,7 +23,7 @@ func bitCommands() []*Command {
 }
 
 // bitOffset is the argument of a bit's position.
-func bitOffset[P any](field func(*P) *int64) grammar.Node[P] {
+func bitOffset[P any](field func(*P) *int64) grammar.Node[*P] {
 	return grammar.Int("offset", field).Range(0, math.MaxInt64).
 		Fail(grammar.NotInteger, string(ErrBitOffset)).Fail(grammar.OutOfRange, string(ErrBitOffset))
 }
@@ -145,7 +145,7 @@ type bitRange struct {
 }
 
 // indexUnit documents the unit of a range.
-func indexUnit[P any]() grammar.Node[P] {
+func indexUnit[P any]() grammar.Node[*P] {
 	return grammar.Opt(grammar.OneOf("index_unit", grammar.Token[P](unitByte, nil), grammar.Token[P](unitBit, nil)).Since("7.0.0"))
 }
 

@@ -170,8 +170,8 @@ func clientListCommand() *Command {
 }
 
 // clientClassNode documents the TYPE of CLIENT LIST and CLIENT KILL.
-func clientClassNode[P any](name, since string) grammar.Node[P] {
-	word := func(text, since string) grammar.Node[P] {
+func clientClassNode[P any](name, since string) grammar.Node[*P] {
+	word := func(text, since string) grammar.Node[*P] {
 		return grammar.Token[P](text, func(*P) *bool { return new(bool) }).Since(since)
 	}
 	return grammar.OneOf(name, word("NORMAL", ""), word("MASTER", ""), word("REPLICA", ""), word("PUBSUB", "")).Since(since)
@@ -256,31 +256,30 @@ func clientKillCommand() *Command {
 	}, clientKillGrammar(), runClientKill)
 }
 
+// clientKillGrammar documents what parseClientKill reads.
 func clientKillGrammar() *grammar.Grammar[clientKillParams] {
 	type params = clientKillParams
-	text := func(name, word string) grammar.Node[params] {
-		n := grammar.Bytes(name, func(*params) *[]byte { return new([]byte) })
-		if word != "" {
-			n = n.After(word)
-		}
-		return n
+	text := func(name string) grammar.Node[*params] {
+		return grammar.Bytes(name, func(*params) *[]byte { return new([]byte) })
 	}
-	yesNo := grammar.OneOf("yes_no", grammar.Token("YES", func(*params) *bool { return new(bool) }), grammar.Token("NO", func(*params) *bool { return new(bool) }))
+	class := func(name, since string) grammar.Node[*params] {
+		return grammar.Token(name, func(*params) *bool { return new(bool) }).Since(since)
+	}
 	return grammar.Compile(
-		grammar.Custom("", parseClientKill,
-			grammar.OneOf("filter",
-				text("ip:port", "").Named("old-format").Display("ip:port").DeprecatedSince("2.8.12"),
-				grammar.Options(
-					grammar.Int("client-id", func(*params) *int64 { return new(int64) }).After("ID").Since("2.8.12"),
-					clientClassNode[params]("normal_master_slave_pubsub", "2.8.12").After("TYPE"),
-					text("username", "USER"),
-					text("addr", "ADDR").Display("ip:port"),
-					text("laddr", "LADDR").Display("ip:port").Since("6.2.0"),
-					yesNo.After("SKIPME"),
-				),
-			),
-		),
-	)
+		grammar.Custom("", parseClientKill, grammar.OneOf("filter",
+			text("ip:port").DeprecatedSince("2.8.12"),
+			grammar.OneOf("new-format",
+				grammar.Opt(grammar.Int("client-id", func(*params) *int64 { return new(int64) }).After("ID").Since("2.8.12")),
+				grammar.Opt(grammar.OneOf("normal_master_slave_pubsub",
+					class("normal", ""), class("master", "3.2.0"), class("slave", ""), class("replica", "5.0.0"), class("pubsub", ""),
+				).After("TYPE").Since("2.8.12")),
+				grammar.Opt(text("username").After("USER")),
+				grammar.Opt(text("ip:port").After("ADDR")),
+				grammar.Opt(text("ip:port").After("LADDR").Since("6.2.0")),
+				grammar.Opt(text("yes/no").After("SKIPME")),
+			).Multiple(),
+		)),
+	).WithArity(-2, "the filters of the new form are optional only each by itself")
 }
 
 func parseClientKill(p *clientKillParams, args [][]byte) (int, *grammar.Error) {

@@ -2,7 +2,6 @@ package commands
 
 import (
 	"bytes"
-	"strings"
 
 	"reminis/commands/grammar"
 	"reminis/commands/reply"
@@ -25,7 +24,7 @@ func commandCommand() *Command {
 	return c.with(
 		commandCountCommand(), commandDocsCommand(), commandGetKeysCommand(), commandGetKeysAndFlagsCommand(),
 		commandInfoCommand(), commandListCommand(),
-		helpCommand("command",
+		helpSince("5.0.0", []string{"connection"}, "command",
 			"(no subcommand)", "    Return details about all Redis commands.",
 			"COUNT", "    Return the total number of commands in this Redis server.",
 			"LIST", "    Return a list of all commands in this Redis server.",
@@ -257,7 +256,7 @@ const (
 )
 
 func commandListCommand() *Command {
-	word := func(name string) grammar.Node[commandListParams] {
+	word := func(name string) grammar.Node[*commandListParams] {
 		return grammar.Bytes(name, func(p *commandListParams) *[]byte { return &p.word })
 	}
 	return onSession(Declaration{
@@ -497,7 +496,10 @@ func writeArg(w *reply.Writer, arg *grammar.Arg) {
 // runs says whether the command does something without a subcommand.
 func (c *Command) runs() bool { return c.data != nil || c.session != nil }
 
-// upperName is the name as people write it: CONFIG GET.
-func (c *Command) upperName() string {
-	return strings.ToUpper(strings.ReplaceAll(c.FullName(), "|", " "))
+// helpSince is helpCommand for a container whose HELP has another version, or
+// categories of its own.
+func helpSince(since string, categories []string, name string, lines ...string) *Command {
+	help := helpCommand(name, lines...)
+	help.Since, help.Categories = since, categories
+	return help
 }

@@ -44,7 +44,7 @@ func fromMemory(err error) *grammar.Error {
 }
 
 // parsed declares an argument behind a word that package memory reads.
-func parsed[P, V any](name, word string, parse func([]byte) (V, error), field func(*P) *V) grammar.Node[P] {
+func parsed[P, V any](name, word string, parse func([]byte) (V, error), field func(*P) *V) grammar.Node[*P] {
 	return grammar.Value(name, func(p *P, arg []byte) *grammar.Error {
 		v, err := parse(arg)
 		*field(p) = v
@@ -53,17 +53,17 @@ func parsed[P, V any](name, word string, parse func([]byte) (V, error), field fu
 }
 
 // timeNode declares a time: integer Unix ms, or RFC 3339.
-func timeNode[P any](name, word string, field func(*P) *int64) grammar.Node[P] {
+func timeNode[P any](name, word string, field func(*P) *int64) grammar.Node[*P] {
 	return parsed(name, word, memory.ParseTime, field).Typed(grammar.TypeUnixTime).Sample("1700000000000")
 }
 
 // momentNode declares AT: a time, or seq:n.
-func momentNode[P any](field func(*P) *memory.Moment) grammar.Node[P] {
+func momentNode[P any](field func(*P) *memory.Moment) grammar.Node[*P] {
 	return parsed("moment", "AT", memory.ParseMoment, field).Sample("1700000000000")
 }
 
 // textNode declares a text that is kept beside a value. An empty one is absent.
-func textNode[P any](name, word string, limit memory.Limit, field func(*P) *[]byte) grammar.Node[P] {
+func textNode[P any](name, word string, limit memory.Limit, field func(*P) *[]byte) grammar.Node[*P] {
 	return grammar.Value(name, func(p *P, arg []byte) *grammar.Error {
 		*field(p) = arg
 		return fromMemory(memory.CheckText(name, arg, limit))
@@ -78,12 +78,12 @@ const (
 	formatJSON
 )
 
-func formatNode[P any](field func(*P) *format) grammar.Node[P] {
+func formatNode[P any](field func(*P) *format) grammar.Node[*P] {
 	return grammar.Enum("format", field, "JSON").After("FORMAT").Fail(grammar.Syntax, string(ErrFormat))
 }
 
 // unsupported declares an option of the contract that is not there yet.
-func unsupported[P any](word string) grammar.Node[P] {
+func unsupported[P any](word string) grammar.Node[*P] {
 	return grammar.Value(word, func(*P, []byte) *grammar.Error {
 		return grammar.Fail(grammar.Other, errOptionLater(word))
 	}).After(word).Sample("later")
@@ -168,7 +168,7 @@ func eachRecord(tx *engine.Tx, view *engine.OwnerView, scope memory.Scope, from 
 }
 
 // scopeNode declares the scope that a command reads.
-func scopeNode[P any](name string, field func(*P) *[]byte) grammar.Node[P] {
+func scopeNode[P any](name string, field func(*P) *[]byte) grammar.Node[*P] {
 	return grammar.Key(name, field, grammar.RO|grammar.Access|grammar.NotKey)
 }
 

@@ -208,7 +208,7 @@ type memRollbackParams struct {
 // too; its deadline is that of a write now. A forgotten record goes on with the
 // version after its last.
 func memRollbackCommand() *Command {
-	clauses := []grammar.Node[memRollbackParams]{
+	clauses := []grammar.Node[*memRollbackParams]{
 		grammar.OneOf("what",
 			grammar.Int("version", func(p *memRollbackParams) *int64 { return &p.version }).NonNegative().After("VERSION").
 				Present(func(p *memRollbackParams) *bool { return &p.hasVersion }),

@@ -85,8 +85,8 @@ func memRecallCommand() *Command {
 }
 
 // recallFilters say which records may be recalled.
-func recallFilters() []grammar.Node[memRecallParams] {
-	return []grammar.Node[memRecallParams]{
+func recallFilters() []grammar.Node[*memRecallParams] {
+	return []grammar.Node[*memRecallParams]{
 		textNode("query", "QUERY", memory.LimitAnchor(), func(p *memRecallParams) *[]byte { return &p.query }),
 		grammar.Counted("numkinds", "kind", func(p *memRecallParams) *[][]byte { return &p.kinds }).After("KIND").Sample("1", "profile"),
 		grammar.Block("tags",
@@ -106,8 +106,8 @@ func recallFilters() []grammar.Node[memRecallParams] {
 }
 
 // recallShape says how many there are, in which order and form.
-func recallShape() []grammar.Node[memRecallParams] {
-	return []grammar.Node[memRecallParams]{
+func recallShape() []grammar.Node[*memRecallParams] {
+	return []grammar.Node[*memRecallParams]{
 		grammar.Int("topk", func(p *memRecallParams) *int64 { return &p.topK }).After("TOPK").
 			Range(1, recallTopKMax).Default(recallTopKDefault).Fail(grammar.OutOfRange, "ERR TOPK is not from 1 to 1000, limit mem-recall-topk"),
 		grammar.Int("tokens", func(p *memRecallParams) *int64 { return &p.budget }).After("BUDGET").Range(1, recallBudgetMax),

@@ -22,7 +22,7 @@ type memSetParams struct {
 // memSetCommand: an existing record keeps its kind, its pin and its creation;
 // everything else is what this command says.
 func memSetCommand() *Command {
-	clauses := []grammar.Node[memSetParams]{
+	clauses := []grammar.Node[*memSetParams]{
 		grammar.Token("TEXT", func(p *memSetParams) *bool { return &p.text }),
 		grammar.Enum("condition", func(p *memSetParams) *condition { return &p.condition }, "NX", "XX"),
 	}
@@ -111,7 +111,7 @@ func (m patchMode) memory() memory.PatchMode {
 }
 
 func memPatchCommand() *Command {
-	clauses := []grammar.Node[memPatchParams]{
+	clauses := []grammar.Node[*memPatchParams]{
 		grammar.Enum("mode", func(p *memPatchParams) *patchMode { return &p.mode }, "MERGE", "RFC7396", "RFC6902"),
 		grammar.Enum("condition", func(p *memPatchParams) *condition { return &p.condition }, "NX", "XX"),
 		unsupported[memPatchParams]("ONCONFLICT"),

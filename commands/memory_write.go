@@ -41,9 +41,9 @@ type writeOptions struct {
 }
 
 // whoClauses are the common options that say who, why, and how to reply.
-func whoClauses[P any](field func(*P) *writeOptions) []grammar.Node[P] {
-	var clauses []grammar.Node[P]
-	for _, n := range []grammar.Node[writeOptions]{
+func whoClauses[P any](field func(*P) *writeOptions) []grammar.Node[*P] {
+	var clauses []grammar.Node[*P]
+	for _, n := range []grammar.Node[*writeOptions]{
 		grammar.Int("version", func(o *writeOptions) *int64 { return &o.ifVersion }).NonNegative().After("IFVERSION").
 			Present(func(o *writeOptions) *bool { return &o.hasIfVersion }),
 		textNode("operator", "BY", memory.LimitName(), func(o *writeOptions) *[]byte { return &o.by }),
@@ -61,7 +61,7 @@ func whoClauses[P any](field func(*P) *writeOptions) []grammar.Node[P] {
 }
 
 // writeClauses are all common options.
-func writeClauses[P any](field func(*P) *writeOptions) []grammar.Node[P] {
+func writeClauses[P any](field func(*P) *writeOptions) []grammar.Node[*P] {
 	amount := func(o *writeOptions) *int64 { return &o.amount }
 	ttl := grammar.Choice("expiration", func(o *writeOptions) *expiry { return &o.expiry },
 		grammar.Int("seconds", amount).After("EX").Defer(),
@@ -277,9 +277,9 @@ const (
 )
 
 // attributeClauses are the options that set attributes, and those to come.
-func attributeClauses[P any](field func(*P) *attributes) []grammar.Node[P] {
-	var clauses []grammar.Node[P]
-	for _, n := range []grammar.Node[attributes]{
+func attributeClauses[P any](field func(*P) *attributes) []grammar.Node[*P] {
+	var clauses []grammar.Node[*P]
+	for _, n := range []grammar.Node[*attributes]{
 		parsed("kind", "KIND", memory.ParseKind, func(a *attributes) *memory.Kind { return &a.kind }).Sample("profile"),
 		parsed("confidence", "CONFIDENCE", memory.ParseConfidence, func(a *attributes) *float64 { return &a.confidence }).
 			Present(func(a *attributes) *bool { return &a.hasConfidence }).Sample("0.5"),

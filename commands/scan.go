@@ -54,18 +54,18 @@ func parseCursor(cursor *uint64, arg []byte) *grammar.Error {
 	return nil
 }
 
-func cursorNode[P any](field func(*P) *scanOptions) grammar.Node[P] {
+func cursorNode[P any](field func(*P) *scanOptions) grammar.Node[*P] {
 	return grammar.Value("cursor", func(p *P, arg []byte) *grammar.Error {
 		return parseCursor(&field(p).cursor, arg)
 	}).Typed(grammar.TypeInteger).Sample("0")
 }
 
-func matchNode[P any](field func(*P) *scanOptions) grammar.Node[P] {
+func matchNode[P any](field func(*P) *scanOptions) grammar.Node[*P] {
 	return grammar.Pattern("pattern", func(p *P) *[]byte { return &field(p).pattern }).After("MATCH").
 		Present(func(p *P) *bool { return &field(p).hasPattern })
 }
 
-func countNode[P any](field func(*P) *scanOptions) grammar.Node[P] {
+func countNode[P any](field func(*P) *scanOptions) grammar.Node[*P] {
 	return grammar.Int("count", func(p *P) *int64 { return &field(p).count }).After("COUNT").
 		Range(1, math.MaxInt64).FailAs(grammar.OutOfRange, grammar.Syntax).Default(scanCountDefault)
 }

@@ -59,7 +59,7 @@ func waitCommand() *Command {
 	return onSession(Declaration{
 		Name: "wait", Family: Generic, Since: "3.0.0", Complexity: "O(1)",
 		Summary: "Wait for the synchronous replication of all the write commands sent in the context of the current connection",
-		Flags:   NoScript, Categories: []string{"connection"},
+		Flags:   NoScript, Categories: []string{"-keyspace", "connection"},
 		Tips:  []string{"request_policy:all_shards", "response_policy:agg_min"},
 		Reply: reply.Int(),
 	}, grammar.Compile(
@@ -203,9 +203,7 @@ func functionCommand() *Command {
 			Summary: "Deleting all functions",
 			Flags:   NoScript | Write, Tips: []string{"request_policy:all_shards", "response_policy:all_succeeded"},
 			Reply: reply.OK(),
-		}, grammar.Compile(
-			grammar.Opt(flushModeNode().Fail(grammar.Syntax, "FUNCTION FLUSH only supports SYNC|ASYNC option")),
-		).WithArity(-1, "a second word is an error of the handler's"), runNothingToFlush),
+		}, flushModeGrammar("ERR FUNCTION FLUSH only supports SYNC|ASYNC option", ""), runNothingToFlush),
 	)
 }
 
@@ -220,17 +218,25 @@ func scriptCommand() *Command {
 			Flags:   NoScript, Tips: []string{"request_policy:all_nodes", "response_policy:all_succeeded"},
 			History: []Change{{"6.2.0", "Added the `ASYNC` and `SYNC` flushing mode modifiers."}},
 			Reply:   reply.OK(),
-		}, grammar.Compile(
-			grammar.Opt(flushModeNode().Since("6.2.0").Fail(grammar.Syntax, "SCRIPT FLUSH only support SYNC|ASYNC option")),
-		).WithArity(-1, "a second word is an error of the handler's"), runNothingToFlush),
+		}, flushModeGrammar("ERR SCRIPT FLUSH only support SYNC|ASYNC option", "6.2.0"), runNothingToFlush),
 	)
 }
 
-func flushModeNode() grammar.Node[flushParams] {
-	return grammar.OneOf("async",
-		grammar.Token("ASYNC", func(p *flushParams) *bool { return &p.async }),
-		grammar.Token("SYNC", func(p *flushParams) *bool { return &p.sync }),
-	)
+// flushModeGrammar is one optional word; anything else is answered with text.
+func flushModeGrammar(text, since string) *grammar.Grammar[flushParams] {
+	parse := func(p *flushParams, args [][]byte) (int, *grammar.Error) {
+		p.async, p.sync = equalFold(args[0], "async"), equalFold(args[0], "sync")
+		if len(args) > 1 || !p.async && !p.sync {
+			return 0, grammar.Fail(grammar.Other, text)
+		}
+		return 1, nil
+	}
+	return grammar.Compile(grammar.Opt(grammar.Custom("", parse,
+		grammar.Opt(grammar.OneOf("async",
+			grammar.Token("ASYNC", func(p *flushParams) *bool { return &p.async }),
+			grammar.Token("SYNC", func(p *flushParams) *bool { return &p.sync }),
+		)).Since(since),
+	)))
 }
 
 func runNothingToFlush(_ *Session, _ *flushParams, w *reply.Writer) error {

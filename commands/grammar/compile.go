@@ -39,7 +39,7 @@ const oneOfMax = 16
 
 // Compile makes the grammar of a command from its nodes. It panics when they
 // contradict each other: the program's tables are wrong, not its input.
-func Compile[P any](nodes ...Node[P]) *Grammar[P] {
+func Compile[P any](nodes ...Node[*P]) *Grammar[P] {
 	c := newCore(unwrap(nodes), new(P))
 	g := &Grammar[P]{core: c, Shape: Shape{nodes: c.shapes()}}
 	g.Shape.derive()

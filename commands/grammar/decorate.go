@@ -6,72 +6,72 @@ package grammar
 import "math"
 
 // After puts a word in front of the node: EX seconds.
-func (n Node[P]) After(word string) Node[P] {
+func (n Node[T]) After(word string) Node[T] {
 	n.n.token = word
 	return n
 }
 
 // Range bounds an Int, or the count of a counted list, both ends included.
-func (n Node[P]) Range(first, last int64) Node[P] {
+func (n Node[T]) Range(first, last int64) Node[T] {
 	n.n.min, n.n.max = first, last
 	return n
 }
 
 // NonNegative is Range(0, MaxInt64) with the error NotPositive.
-func (n Node[P]) NonNegative() Node[P] {
+func (n Node[T]) NonNegative() Node[T] {
 	n.n.min, n.n.max, n.n.rangeKind = 0, math.MaxInt64, NotPositive
 	return n
 }
 
 // Default is the value of an Int that is not given; 0 unless said.
-func (n Node[P]) Default(value int64) Node[P] {
+func (n Node[T]) Default(value int64) Node[T] {
 	field := n.n.toInt
-	n.n.preset = func(p *P) { *field(p) = value }
+	n.n.preset = func(p T) { *field(p) = value }
 	return n
 }
 
 // DefaultFloat is the value of a Float that is not given; 0 unless said.
-func (n Node[P]) DefaultFloat(value float64) Node[P] {
+func (n Node[T]) DefaultFloat(value float64) Node[T] {
 	field := n.n.toFloat
-	n.n.preset = func(p *P) { *field(p) = value }
+	n.n.preset = func(p T) { *field(p) = value }
 	return n
 }
 
 // Present also sets a bool when the node is given.
-func (n Node[P]) Present(field func(*P) *bool) Node[P] {
+func (n Node[T]) Present(field func(T) *bool) Node[T] {
 	n.n.present = field
 	return n
 }
 
 // Defer converts the argument only once the whole line is known to be free of
 // syntax errors. It is for Int, Float, Value and Check.
-func (n Node[P]) Defer() Node[P] {
+func (n Node[T]) Defer() Node[T] {
 	n.n.deferred = true
 	return n
 }
 
 // Together lets the alternatives of a OneOf stand side by side: documented as
 // alternatives, parsed as independent words, judged by a Check or the handler.
-func (n Node[P]) Together() Node[P] {
+func (n Node[T]) Together() Node[T] {
 	n.n.together = true
 	return n
 }
 
 // Required makes a OneOf in Options mandatory; without it the error is Missing.
-func (n Node[P]) Required() Node[P] {
+func (n Node[T]) Required() Node[T] {
 	n.n.required = true
 	return n
 }
 
 // Fail answers the kind with a text of the node's own; see Error.Text.
-func (n Node[P]) Fail(when Kind, text string) Node[P] {
+func (n Node[T]) Fail(when Kind, text string) Node[T] {
 	n.n.failures = append(n.n.failures, failure{when: when, as: when, text: text})
 	return n
 }
 
 // FailNumber answers every way in which a number may be bad with one text, as
 // Redis's conversions with a message do.
-func (n Node[P]) FailNumber(text string) Node[P] {
+func (n Node[T]) FailNumber(text string) Node[T] {
 	for _, kind := range []Kind{NotInteger, NotFloat, OutOfRange, NotPositive} {
 		n.Fail(kind, text)
 	}
@@ -79,98 +79,99 @@ func (n Node[P]) FailNumber(text string) Node[P] {
 }
 
 // FailAs answers the first kind with the second: SCAN's COUNT 0 is a syntax error.
-func (n Node[P]) FailAs(when, as Kind) Node[P] {
+func (n Node[T]) FailAs(when, as Kind) Node[T] {
 	n.n.failures = append(n.n.failures, failure{when: when, as: as})
 	return n
 }
 
 // Sample gives valid arguments for Generate; Value needs it, the others may.
 // A sample stands for the argument alone, without a leading word.
-func (n Node[P]) Sample(arguments ...string) Node[P] {
+func (n Node[T]) Sample(arguments ...string) Node[T] {
 	n.n.samples = arguments
 	return n
 }
 
 // Named replaces the documented name.
-func (n Node[P]) Named(name string) Node[P] {
+func (n Node[T]) Named(name string) Node[T] {
 	n.n.name = name
 	return n
 }
 
 // Typed replaces the documented type.
-func (n Node[P]) Typed(t ArgType) Node[P] {
+func (n Node[T]) Typed(t ArgType) Node[T] {
 	n.n.argType = t
 	return n
 }
 
 // Since documents the version that brought the argument.
-func (n Node[P]) Since(version string) Node[P] {
+func (n Node[T]) Since(version string) Node[T] {
 	n.n.since = version
 	return n
 }
 
 // DeprecatedSince documents the version that deprecated the argument.
-func (n Node[P]) DeprecatedSince(version string) Node[P] {
+func (n Node[T]) DeprecatedSince(version string) Node[T] {
 	n.n.deprecatedSince = version
 	return n
 }
 
 // Display documents a name for people where it differs from the name.
-func (n Node[P]) Display(text string) Node[P] {
+func (n Node[T]) Display(text string) Node[T] {
 	n.n.displayText = text
 	return n
 }
 
 // Summary documents the argument in a sentence.
-func (n Node[P]) Summary(text string) Node[P] {
+func (n Node[T]) Summary(text string) Node[T] {
 	n.n.summary = text
 	return n
 }
 
 // Notes documents the key spec of a key.
-func (n Node[P]) Notes(text string) Node[P] {
+func (n Node[T]) Notes(text string) Node[T] {
 	n.n.key.notes = text
 	return n
 }
 
 // SameSpec puts a key into the key spec of the key before it, instead of one of
 // its own (LCS key1 key2).
-func (n Node[P]) SameSpec() Node[P] {
+func (n Node[T]) SameSpec() Node[T] {
 	n.n.key.same = true
 	return n
 }
 
 // Multiple documents that the node may be given several times.
-func (n Node[P]) Multiple() Node[P] {
+func (n Node[T]) Multiple() Node[T] {
 	n.n.multiple = true
 	return n
 }
 
 // Searched documents a key's spec as unknown to clients: the word in front may
 // stand anywhere (SORT … STORE). The key itself is still found.
-func (n Node[P]) Searched() Node[P] {
+func (n Node[T]) Searched() Node[T] {
 	n.n.key.unknown = true
 	return n
 }
 
 // StartFrom replaces where the search for a key's word starts: a position counted
 // with the command's name, or from the end when negative (MIGRATE … KEYS: -2).
-func (n Node[P]) StartFrom(position int) Node[P] {
+func (n Node[T]) StartFrom(position int) Node[T] {
 	n.n.key.startFrom = position
 	return n
 }
 
 // KeySource says that the argument, a pattern, leads to keys that only the data
 // knows; it gets an unknown key spec and is no key itself (SORT … BY).
-func (n Node[P]) KeySource(flags KeyFlags, notes string) Node[P] {
+func (n Node[T]) KeySource(flags KeyFlags, notes string) Node[T] {
 	n.n.key = &keyFacts{flags: flags, notes: notes, unknown: true, source: true}
 	return n
 }
 
 // DocumentedAs documents the node as other nodes, which are never parsed, where
 // Redis documents a structure that its parser does not have (BITFIELD). A key
-// among them needs InSpec.
-func (n Node[P]) DocumentedAs(nodes ...Node[P]) Node[P] {
+// among them needs InSpec. Without nodes it is not documented at all.
+func (n Node[T]) DocumentedAs(nodes ...Node[T]) Node[T] {
+	n.n.documented = make([]*shape, 0, len(nodes))
 	for _, documented := range nodes {
 		adopt(documented.n)
 		n.n.documented = append(n.n.documented, documented.n.shape)
@@ -179,7 +180,7 @@ func (n Node[P]) DocumentedAs(nodes ...Node[P]) Node[P] {
 }
 
 // InSpec gives the index of the key spec that a key of DocumentedAs belongs to.
-func (n Node[P]) InSpec(index int) Node[P] {
+func (n Node[T]) InSpec(index int) Node[T] {
 	n.n.inSpec = index + 1
 	return n
 }

@@ -129,7 +129,7 @@ type inner struct {
 type pair struct{ first, second int64 }
 
 // innerOptions is a group of arguments, declared once.
-func innerOptions() grammar.Node[inner] {
+func innerOptions() grammar.Node[*inner] {
 	return grammar.Options(
 		grammar.Int("limit", func(p *inner) *int64 { return &p.limit }).After("LIMIT").Range(1, 100).Default(7),
 		grammar.Int("skip", func(p *inner) *int64 { return &p.skip }).After("SKIP").Defer(),

@@ -78,8 +78,8 @@
 // The facts that have nothing to do with the params (names, tokens, widths, key
 // flags) are in shape, which is not generic. The parser is generic over the
 // pointer type *P, not over P: all pointer types share one instantiation, so 240
-// commands do not carry 240 copies of the parser. Node is the thin wrapper that
-// keeps P visible for inference.
+// commands do not carry 240 copies of the parser. Node is over *P for the same
+// reason.
 //
 // Key positions come from key specs by Redis's own algorithm, not from a parse:
 // COMMAND GETKEYS answers for lines that do not parse, and a lock must not wait

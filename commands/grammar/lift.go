@@ -5,7 +5,7 @@ package grammar
 
 // Lift makes a node of an embedded struct's params a node of P, so that a group of
 // arguments is declared once for many commands.
-func Lift[P, Q any](field func(*P) *Q, n Node[Q]) Node[P] { return Node[P]{lift(n.n, field)} }
+func Lift[P, Q any](field func(*P) *Q, n Node[*Q]) Node[*P] { return Node[*P]{lift(n.n, field)} }
 
 func lift[T, U any](n *node[U], field func(T) U) *node[T] {
 	// The copy lets one declaration be lifted into many grammars, each of which notes

@@ -32,7 +32,7 @@ type operation struct {
 	offset, value         int64
 }
 
-type node = grammar.Node[sampleParams]
+type node = grammar.Node[*sampleParams]
 
 func key(p *sampleParams) *[]byte       { return &p.key }
 func second(p *sampleParams) *[]byte    { return &p.second }
@@ -108,7 +108,7 @@ func stringSamples() []sample {
 	}
 }
 
-func bitfieldOperation() grammar.Node[operation] {
+func bitfieldOperation() grammar.Node[*operation] {
 	encoding := func(o *operation) *[]byte { return &o.encoding }
 	offset := func(o *operation) *int64 { return &o.offset }
 	amount := func(o *operation) *int64 { return &o.value }
