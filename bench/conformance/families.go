@@ -10,7 +10,11 @@ type family struct {
 	templates []string
 }
 
-func families() []family {
+// families returns all families.
+func families() []family { return append(dataFamilies(), sessionFamilies()...) }
+
+// dataFamilies are those about what is stored.
+func dataFamilies() []family {
 	return []family{
 		{"strings", 10, []string{
 			"SET key value", "SET key value",
@@ -59,6 +63,12 @@ func families() []family {
 			"HINCRBY key field int", "HINCRBYFLOAT key field float",
 			"HRANDFIELD key [count [WITHVALUES]]",
 		}},
+	}
+}
+
+// sessionFamilies are those about transactions, iteration and the connection.
+func sessionFamilies() []family {
+	return []family{
 		{"multi", 2, []string{
 			"MULTI", "MULTI", "MULTI", "EXEC", "DISCARD", "WATCH key...", "WATCH key...", "UNWATCH",
 		}},
