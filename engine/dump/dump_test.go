@@ -189,8 +189,36 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v", test.why, err)
 		}
 	}
-	if _, err := NewReader([]byte{1, 1, 1, 'a'}, testLimits).Value(); !errors.Is(err, ErrType) {
-		t.Errorf("a list: %v", err)
+}
+
+// TestOtherTypes shows that what is not supported is told from what is damaged.
+func TestOtherTypes(t *testing.T) {
+	for _, test := range []struct {
+		name, value string
+		good        bool
+	}{
+		{"list", "01 02 0161 0162", true},
+		{"list", "01 02 0161 05", false},
+		{"list", "01 00", false},
+		{"set", "02 01 0161", true},
+		{"sorted set", "03 02 0161 fe 0162 03 312e35", true},
+		{"sorted set", "03 01 0161 09 31", false},
+		{"sorted set", "05 01 0161 000000000000f03f", true},
+		{"sorted set", "05 01 0161 00", false},
+		{"module", "06 00", false},
+		{"list as a ziplist", "0a 0b 0b000000 0a000000 0000 ff", true},
+		{"list as a ziplist", "0a 00", false},
+		{"set of integers", "0b 0a 02000000 01000000 0100", true},
+		{"sorted set as a listpack", "11 07 07000000 0000 ff", true},
+		{"list of nodes", "12 01 02 0161", true},
+		{"list of nodes", "12 01 02", false},
+		{"list of nodes", "12 00", false},
+		{"stream", "0f 00", true},
+	} {
+		_, err := NewReader(unhex(t, test.value), testLimits).Value()
+		if errors.Is(err, ErrType) != test.good || err == nil {
+			t.Errorf("%s, %s: %v", test.name, test.value, err)
+		}
 	}
 }
 

@@ -38,9 +38,6 @@ var ErrType = errors.New("dump: a value of this type is not supported")
 // errEnd is wrapped by the errors for bytes that end too early.
 var errEnd = errors.New("dump: the value is cut off")
 
-// typeMax is Redis 7.0's last type; 8 is none.
-const typeMax = 19
-
 // Reader reads values from bytes. What it returns may alias them.
 type Reader struct {
 	data   []byte
@@ -77,10 +74,7 @@ func (r *Reader) Value() (Value, error) {
 	case TypeHashZipmap:
 		v.Pairs, err = r.packed(zipmapPairs)
 	default:
-		if v.Type == 8 || v.Type > typeMax {
-			return Value{}, fmt.Errorf("dump: %d is no type", v.Type)
-		}
-		return Value{}, ErrType
+		err = r.other(v.Type)
 	}
 	if err == nil && v.IsHash() {
 		err = checkPairs(v.Pairs)
