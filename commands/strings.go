@@ -254,9 +254,10 @@ func runSetEX(tx *engine.Tx, p *setEXParams, w *reply.Writer, unit expiry) error
 func getSetCommand() *Command {
 	return onData(Declaration{
 		Name: "getset", Family: Strings, Since: "1.0.0", Complexity: "O(1)",
-		Summary: "Set the string value of a key and return its old value",
-		Flags:   Write | DenyOOM | Fast,
-		Reply:   reply.Nullable(reply.Bulk()),
+		Summary:         "Set the string value of a key and return its old value",
+		DeprecatedSince: "6.2.0", ReplacedBy: "`SET` with the `!GET` argument",
+		Flags: Write | DenyOOM | Fast,
+		Reply: reply.Nullable(reply.Bulk()),
 	}, grammar.Compile(
 		grammar.Key("key", (*keyValueParams).keyField, grammar.RW|grammar.Access|grammar.Update),
 		grammar.Bytes("value", (*keyValueParams).valueField),

@@ -90,10 +90,11 @@ func getRangeCommand() *Command {
 func subStrCommand() *Command {
 	return onData(Declaration{
 		Name: "substr", Family: Strings, Since: "1.0.0",
-		Complexity: getRangeComplexity,
-		Summary:    "Get a substring of the string stored at a key",
-		Flags:      ReadOnly,
-		Reply:      reply.Bulk(),
+		Complexity:      getRangeComplexity,
+		DeprecatedSince: "2.0.0", ReplacedBy: "`GETRANGE`",
+		Summary: "Get a substring of the string stored at a key",
+		Flags:   ReadOnly,
+		Reply:   reply.Bulk(),
 	}, getRangeGrammar(), runGetRange)
 }
 
