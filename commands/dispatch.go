@@ -81,15 +81,27 @@ func (s *Session) admit(c *Command, argv [][]byte) error {
 }
 
 // reject answers a command that does not run; inside MULTI it spoils the
-// transaction.
+// transaction, and EXEC itself ends it (multi.c execCommandAbort).
 func (s *Session) reject(c *Command, err error, argv [][]byte) {
-	s.multi.spoil()
 	s.Core.stats.Rejected.Add(1)
+	if c == nil && forged(argv[0]) {
+		s.next = CloseNow
+		return
+	}
 	if c != nil {
 		c.stats.rejected.Add(1)
 	}
+	if c != nil && c.is(Executes) {
+		s.endMulti()
+		err = errExecAborted(err)
+	}
+	s.multi.spoil()
 	s.fail(c, err, argv)
 }
+
+// forged says whether a line is not a command but part of an HTTP request that
+// a browser was tricked into sending here (server.c securityWarningCommand).
+func forged(word []byte) bool { return equalFold(word, "post") || equalFold(word, "host:") }
 
 func (s *Session) fail(c *Command, err error, argv [][]byte) {
 	line := errText(c, err, argv)

@@ -201,3 +201,8 @@ func errText(c *Command, err error, argv [][]byte) string {
 	}
 	return err.Error()
 }
+
+// errExecAborted is why EXEC did not run its queue.
+func errExecAborted(cause error) error {
+	return Error("EXECABORT Transaction discarded because of: " + strings.TrimPrefix(cause.Error(), "ERR "))
+}

@@ -114,7 +114,7 @@ func runExec(s *Session, _ *noParams, w *reply.Writer) error {
 			return err // the transaction stays open until the disk has caught up
 		} else if err != nil {
 			s.endMulti()
-			return Error("EXECABORT Transaction discarded because of: " + err.Error())
+			return errExecAborted(err)
 		}
 	}
 	s.multi.reset()

@@ -46,8 +46,7 @@ func (s *Session) admitMemory(c *Command) error {
 	if c.is(Executes) {
 		for i := range s.multi.queue {
 			if s.multi.queue[i].command.is(DenyOOM) {
-				s.endMulti()
-				return Error("EXECABORT Transaction discarded because of: " + string(ErrOOM))
+				return ErrOOM
 			}
 		}
 	}

@@ -98,7 +98,7 @@ func (h storeHost) Reload() error {
 }
 
 // Backup implements commands.Store.
-func (h storeHost) Backup(string) error { return errors.New("backup is not supported yet") }
+func (h storeHost) Backup(dir string) error { return h.store.Backup(dir) }
 
 // Figures implements commands.Store.
 func (h storeHost) Figures() commands.StoreFigures {
