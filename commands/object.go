@@ -24,12 +24,18 @@ func objectCommand() *Command {
 		objectSub("freq", "4.0.0", "Get the logarithmic access frequency counter of a Redis object", reply.Nullable(reply.Int()), runObjectFreq),
 		objectSub("idletime", "2.2.3", "Get the time since a Redis object was last accessed", reply.Nullable(reply.Int()), runObjectIdleTime),
 		objectSub("refcount", "2.2.3", "Get the number of references to the value of the key", reply.Nullable(reply.Int()), runObjectRefCount),
-		helpCommand("object",
-			"ENCODING <key>", "    Return the kind of internal representation used in order to store the value", "    associated with a <key>.",
-			"FREQ <key>", "    Return the access frequency index of the <key>. The returned integer is", "    proportional to the logarithm of the recent access frequency of the key.",
-			"IDLETIME <key>", "    Return the idle time of the <key>, that is the approximated number of", "    seconds elapsed since the last access to the key.",
-			"REFCOUNT <key>", "    Return the number of references of the value associated with the specified", "    <key>."),
+		objectHelp(),
 	)
+}
+
+func objectHelp() *Command {
+	c := helpCommand("object",
+		"ENCODING <key>", "    Return the kind of internal representation used in order to store the value", "    associated with a <key>.",
+		"FREQ <key>", "    Return the access frequency index of the <key>. The returned integer is", "    proportional to the logarithm of the recent access frequency of the key.",
+		"IDLETIME <key>", "    Return the idle time of the <key>, that is the approximated number of", "    seconds elapsed since the last access to the key.",
+		"REFCOUNT <key>", "    Return the number of references of the value associated with the specified", "    <key>.")
+	c.Since = "6.2.0"
+	return c
 }
 
 func objectSub(name, since, summary string, shape reply.Shape, run func(*engine.Tx, *keyParams, *reply.Writer) error) *Command {
