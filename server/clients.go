@@ -71,9 +71,10 @@ type Info struct {
 	// Protocol is 2 or 3.
 	Protocol atomic.Int32
 
-	createdMs      int64
-	activeMs       atomic.Int64
-	fd             int
+	createdMs int64
+	activeMs  atomic.Int64
+	// fd is the descriptor; 0 until, and unless, an event loop has it.
+	fd             atomic.Int32
 	queryBytes     atomic.Int64
 	queryFreeBytes atomic.Int64
 	// outputBytes is what waits to be sent, pushes in the mail included.
@@ -141,7 +142,7 @@ func (c Client) AppendLine(out []byte, nowMs int64) []byte {
 	number("id=", c.session.id)
 	text(" addr=", c.session.remote)
 	text(" laddr=", c.session.local)
-	number(" fd=", int64(i.fd))
+	number(" fd=", int64(i.fd.Load()))
 	text(" name=", stringOr(i.Name.Load(), ""))
 	number(" age=", max(0, nowMs-i.createdMs)/1000)
 	number(" idle=", max(0, nowMs-i.activeMs.Load())/1000)

@@ -109,7 +109,8 @@ func (l *loop) adopt(s *session, conn net.Conn) error {
 	if err != nil {
 		return err
 	}
-	s.fd, s.info.fd = fd, fd
+	s.fd = fd
+	s.info.fd.Store(int32(fd))
 	l.box.mu.Lock()
 	defer l.box.mu.Unlock()
 	if l.box.closed {

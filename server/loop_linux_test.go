@@ -14,7 +14,7 @@ func TestSocketOptions(t *testing.T) {
 		if r.settings().IOThreads == 0 {
 			return
 		}
-		fd := r.dial().serverConn().Info().fd
+		fd := int(r.dial().serverConn().Info().fd.Load())
 		for _, test := range []struct {
 			name                string
 			level, option, want int
