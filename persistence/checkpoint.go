@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"reminis/engine/effect"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
 // This file owns checkpoints: when the journal becomes rows, and in which order
@@ -64,6 +67,9 @@ func (s *Store) round(target uint64) error {
 	if err != nil && !errors.Is(err, errRoundFull) {
 		return err
 	}
+	if err := s.enoughSpace(f.sizeBytes); err != nil {
+		return err
+	}
 	paths, err := s.writeTables(f)
 	if err != nil {
 		return err
@@ -88,9 +94,28 @@ func (s *Store) round(target uint64) error {
 	return nil
 }
 
+// spareBytes must be free on the disk besides the tables of a checkpoint: a
+// full disk must meet the journal, which copes, before Pebble's manifest.
+const spareBytes = 32 << 20
+
+// enoughSpace returns an error when the disk has no room for needBytes of rows.
+func (s *Store) enoughSpace(needBytes int64) error {
+	usage, err := s.layout.fs.GetDiskUsage(s.layout.dir)
+	if errors.Is(err, vfs.ErrUnsupported) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if need := uint64(needBytes) + spareBytes; usage.AvailBytes < need {
+		return fmt.Errorf("%d bytes are free, %d are needed: %w", usage.AvailBytes, need, syscall.ENOSPC)
+	}
+	return nil
+}
+
 // memoryBytes is about what the overlay uses.
 func (o *overlay) memoryBytes() int64 {
-	const rowBytes, slotBytes = 48, 4
+	const rowBytes, slotBytes = 48, 8
 	return o.sizeBytes + int64(len(o.rows))*rowBytes + int64(len(o.slots))*slotBytes
 }
 

@@ -44,7 +44,7 @@ const (
 // overlay is a table of rows by key, and a list of rows that have no equals.
 type overlay struct {
 	rows   []overlayRow // rows[0] is none
-	slots  []uint32     // open addressing: numbers of rows; 0 is free
+	slots  []uint64     // open addressing: hash and number of rows; 0 is free
 	seed   maphash.Seed
 	blocks [][]byte
 	// sizeBytes is the memory used by row bytes.
@@ -53,7 +53,7 @@ type overlay struct {
 }
 
 func newOverlay() *overlay {
-	return &overlay{rows: make([]overlayRow, 1, 1<<10), slots: make([]uint32, 1<<11), seed: maphash.MakeSeed()}
+	return &overlay{rows: make([]overlayRow, 1, 1<<10), slots: make([]uint64, 1<<11), seed: maphash.MakeSeed()}
 }
 
 // alloc returns a place for size bytes.
@@ -88,14 +88,21 @@ func (o *overlay) value(n uint32) []byte {
 
 // find returns the row with this key, 0 when it is not here.
 func (o *overlay) find(key []byte) uint32 {
-	mask := uint64(len(o.slots) - 1)
-	for at := maphash.Bytes(o.seed, key) & mask; ; at = (at + 1) & mask {
-		n := o.slots[at]
-		if n == 0 || bytes.Equal(o.key(n), key) {
-			return n
+	hash, mask := o.hash(key), uint64(len(o.slots)-1)
+	for at := hash & mask; ; at = (at + 1) & mask {
+		slot := o.slots[at]
+		if slot == 0 {
+			return 0
+		}
+		// The row itself is far away: look only when the hashes agree.
+		if slot>>32 == hash && bytes.Equal(o.key(uint32(slot)), key) {
+			return uint32(slot)
 		}
 	}
 }
+
+// hash is 32 bits: both the place of a key and what is compared first.
+func (o *overlay) hash(key []byte) uint64 { return maphash.Bytes(o.seed, key) >> 32 }
 
 // insert adds a row whose key is not here yet.
 func (o *overlay) insert(key []byte, state rowState) uint32 {
@@ -103,26 +110,26 @@ func (o *overlay) insert(key []byte, state rowState) uint32 {
 		o.grow()
 	}
 	n := o.add(key, state)
-	o.place(n)
+	o.place(o.hash(key)<<32 | uint64(n))
 	o.tabled++
 	return n
 }
 
-func (o *overlay) place(n uint32) {
+func (o *overlay) place(slot uint64) {
 	mask := uint64(len(o.slots) - 1)
-	at := maphash.Bytes(o.seed, o.key(n)) & mask
+	at := slot >> 32 & mask
 	for o.slots[at] != 0 {
 		at = (at + 1) & mask
 	}
-	o.slots[at] = n
+	o.slots[at] = slot
 }
 
 func (o *overlay) grow() {
 	old := o.slots
-	o.slots = make([]uint32, 2*len(old))
-	for _, n := range old {
-		if n != 0 {
-			o.place(n)
+	o.slots = make([]uint64, 2*len(old))
+	for _, slot := range old {
+		if slot != 0 {
+			o.place(slot)
 		}
 	}
 }

@@ -16,8 +16,14 @@ import (
 // chunkBytes is the usual size of a chunk; a batch that is larger has its own.
 const chunkBytes = 512 << 10
 
-// chunksKept bounds the unused chunks that are kept for later, 16 MB.
-const chunksKept = 32
+const (
+	// chunksKept bounds the unused chunks that are kept for later, 32 MB: as
+	// much as is pending before the background syncs, so that a busy journal
+	// allocates nothing.
+	chunksKept = 64
+	// chunksIdle is how many of them an idle journal keeps.
+	chunksIdle = 2
+)
 
 // A frameRef is one frame in a chunk.
 type frameRef struct {
@@ -142,6 +148,14 @@ func (p *pending) release(seq uint64) {
 		}
 	}
 	p.chunks = append(p.chunks[:0], p.chunks[drop:]...)
+}
+
+// trim gives back the memory that an idle journal does not need.
+func (p *pending) trim() {
+	if len(p.chunks) == 0 && len(p.free) > chunksIdle {
+		clear(p.free[chunksIdle:])
+		p.free = p.free[:chunksIdle]
+	}
 }
 
 // rewind makes every frame that is not durable unwritten again.

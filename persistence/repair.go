@@ -189,6 +189,10 @@ func (j *journal) work(tick bool) {
 		j.syncMu.Unlock()
 	case tick && j.marked.Load() < j.durable.Load():
 		j.markDurable()
+	case tick:
+		j.mu.Lock()
+		j.pending.trim()
+		j.mu.Unlock()
 	}
 }
 

@@ -72,7 +72,8 @@ func (w *segmentWriter) createSpare(number uint64) (s spareSegment, err error) {
 }
 
 func (w *segmentWriter) reserve(f vfs.File) error {
-	if err := f.Preallocate(0, w.segmentBytes); err != nil {
+	// A file system that cannot reserve space is written to without.
+	if err := f.Preallocate(0, w.segmentBytes); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
 	if f.Fd() == vfs.InvalidFd {
