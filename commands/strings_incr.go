@@ -142,6 +142,7 @@ func runIncrByFloat(tx *engine.Tx, p *incrByFloatParams, w *reply.Writer) error 
 	}
 	text := sum.Append(nil)
 	tx.ReplaceString(p.key, text)
+	tx.MarkText(p.key)
 	w.Bulk(text)
 	return nil
 }

@@ -44,11 +44,12 @@ type Engine struct {
 	gateAll bool
 	nDB     int
 
-	shards [shardCount]shard
-	owners owners
-	expiry expiry
-	txs    sync.Pool
-	stats  Stats
+	shards  [shardCount]shard
+	owners  owners
+	expiry  expiry
+	indexer indexer
+	txs     sync.Pool
+	stats   Stats
 }
 
 // shard is one mutex and what it guards: one keyspace per database.
@@ -101,6 +102,7 @@ func Open(o Options) *Engine {
 	}
 	e.owners.open(o.Databases, o.Memory)
 	e.expiry.open()
+	e.indexer.open()
 	return e
 }
 

@@ -31,12 +31,13 @@ const (
 	kindRaw      uint8 = 2 // the same, modified in place since it was set: never "int" or "embstr"
 	kindHashPack uint8 = 3 // Value is a listpack of fields and values
 	kindHash     uint8 = 4 // Value is the number of a *hash in the keyspace's objects
+	kindText     uint8 = 6 // a string that is never "int", whatever it holds
 	kindMemory   uint8 = 5 // Value is empty: the record is in its owner's tree
 )
 
 func typeOf(kind uint8) Type {
 	switch kind {
-	case kindString, kindRaw:
+	case kindString, kindRaw, kindText:
 		return TypeString
 	case kindHashPack, kindHash:
 		return TypeHash

@@ -47,6 +47,10 @@ type Owner struct {
 	records *btree.BTreeG[item]
 	index   *recall.Index
 	lastDoc uint64
+	// unindexed counts the records written since the indexer was told.
+	unindexed int
+	// restored counts the documents that came from the store's rows.
+	restored uint64
 	// docs are the records by their number in the index, pinned those of them
 	// that are pinned.
 	docs, pinned *btree.Map[uint64, item]
@@ -82,13 +86,13 @@ type change struct {
 
 // item is a record in its owner's tree: one block without pointers.
 //
-//	2 key length | 8 deadline, ms | 8 document in the index | 8 sequence | key | encoded record
+//	2 key length | 8 deadline, ms | 8 document in the index | 8 sequence | 1 has validity | key | encoded record
 //
 // It is never changed after its batch has its sequence, so copies of the tree
 // share it.
 type item []byte
 
-const itemHead = 26
+const itemHead = 27
 
 func newItem(key []byte, deadlineMs int64, doc uint64, record []byte) item {
 	it := make(item, itemHead, itemHead+len(key)+len(record))
@@ -105,7 +109,15 @@ func (it item) record() []byte    { return it[itemHead+int(binary.LittleEndian.U
 func (it item) deadlineMs() int64 { return int64(binary.LittleEndian.Uint64(it[2:])) }
 func (it item) doc() uint64       { return binary.LittleEndian.Uint64(it[10:]) }
 func (it item) seq() uint64       { return binary.LittleEndian.Uint64(it[18:]) }
+func (it item) lasting() bool     { return it[26] == 0 }
 func (it item) setSeq(seq uint64) { binary.LittleEndian.PutUint64(it[18:], seq) }
+
+// setLasting notes whether the record is valid at any time.
+func (it item) setLasting(r *memory.Record) {
+	if r.ValidFromMs != 0 || r.ValidUntilMs != 0 {
+		it[26] = 1
+	}
+}
 
 func itemLess(a, b item) bool { return string(a.key()) < string(b.key()) }
 

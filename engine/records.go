@@ -18,10 +18,12 @@ type Stored struct {
 	DeadlineMs int64
 	Seq        uint64
 	Bytes      []byte
+	// Lasting says that the record is valid at any time.
+	Lasting bool
 }
 
 func stored(it item) Stored {
-	return Stored{Key: it.key(), DeadlineMs: it.deadlineMs(), Seq: it.seq(), Bytes: it.record()}
+	return Stored{Key: it.key(), DeadlineMs: it.deadlineMs(), Seq: it.seq(), Bytes: it.record(), Lasting: it.lasting()}
 }
 
 // recordTx is what a transaction knows of the records that it changes.
@@ -294,8 +296,7 @@ func (tx *Tx) MarkDone(ownerName []byte, id memory.IDDigest, payload memory.Payl
 func (tx *Tx) applyRecordPut(db int, x *effect.Effect) {
 	owner := tx.owner(db, x.Owner())
 	old, existed := owner.records.Get(tx.pivotOf(x.Key))
-	owner.lastDoc++
-	it := newItem(x.Key, x.DeadlineMs, owner.lastDoc, x.Value)
+	it := newItem(x.Key, x.DeadlineMs, owner.nextDoc(tx), x.Value)
 	if tx.restoring {
 		it.setSeq(tx.seq)
 		tx.e.owners.raise(tx.seq)
@@ -310,12 +311,31 @@ func (tx *Tx) applyRecordPut(db int, x *effect.Effect) {
 	if err := memory.Decode(it.record(), r); err != nil {
 		panic("engine: a record effect does not decode: " + err.Error())
 	}
+	it.setLasting(r)
 	owner.index.Add(tx.document(owner, it, r))
+	tx.e.indexer.offer(owner)
 	owner.keep(it, r.Pinned)
 	tx.put(db, x.Key, kindMemory, x.DeadlineMs, 0)
 	if r.Kind.Journaled() {
 		owner.remember(tx, change{kind: x.Kind, key: string(x.Key), version: uint64(x.Number), deadlineMs: x.DeadlineMs, value: it.record()}, x.Event)
 	}
+}
+
+// docSeqBits is how far a restored document's number leaves the sequence of its
+// batch behind, so that documents of one batch have numbers of their own.
+const docSeqBits = 16
+
+// nextDoc numbers a document. Numbers ascend in the order of writing, also over
+// restarts, because recall answers equals newest first.
+func (o *Owner) nextDoc(tx *Tx) uint64 {
+	if !tx.restoring {
+		o.lastDoc++
+		return o.lastDoc
+	}
+	o.restored++
+	doc := tx.seq<<docSeqBits | o.restored&(1<<docSeqBits-1)
+	o.lastDoc = max(o.lastDoc, doc)
+	return doc
 }
 
 // document is a record as recall indexes it: found by its anchor, beside its
@@ -371,6 +391,7 @@ func (tx *Tx) applyRecordDeadline(db int, x *effect.Effect) {
 	}
 	it := newItem(old.key(), x.DeadlineMs, old.doc(), old.record())
 	it.setSeq(old.seq())
+	it[26] = old[26]
 	if old.seq() == 0 {
 		// The record is of this very transaction.
 		tx.record.fresh = append(tx.record.fresh, it)

@@ -34,3 +34,12 @@ func (tx *Tx) MarkRaw(key []byte) {
 		x.SetKind(kindRaw)
 	}
 }
+
+// MarkText makes OBJECT ENCODING answer what it says of a text for the string
+// key, even if it reads as an integer: what INCRBYFLOAT leaves is a text in
+// Redis. It is no effect, as MarkRaw is none.
+func (tx *Tx) MarkText(key []byte) {
+	if _, _, x, ok := tx.find(tx.DB, key); ok && x.Kind() == kindString {
+		x.SetKind(kindText)
+	}
+}

@@ -18,7 +18,7 @@ func (tx *Tx) String(key []byte) ([]byte, error) {
 		tx.e.stats.Misses.Add(1)
 		return nil, nil
 	}
-	if k := x.Kind(); k != kindString && k != kindRaw {
+	if typeOf(x.Kind()) != TypeString {
 		return nil, ErrWrongType
 	}
 	tx.e.stats.Hits.Add(1)
@@ -32,7 +32,7 @@ func (tx *Tx) StringForWrite(key []byte) ([]byte, error) {
 	if !ok {
 		return nil, nil
 	}
-	if k := x.Kind(); k != kindString && k != kindRaw {
+	if typeOf(x.Kind()) != TypeString {
 		return nil, ErrWrongType
 	}
 	return x.Value(), nil
@@ -73,6 +73,11 @@ func (tx *Tx) Encoding(key []byte) string {
 		case isInteger(v):
 			return "int"
 		case len(v) <= embstrMax:
+			return "embstr"
+		}
+		return "raw"
+	case kindText:
+		if len(x.Value()) <= embstrMax {
 			return "embstr"
 		}
 		return "raw"

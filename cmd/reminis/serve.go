@@ -78,6 +78,8 @@ func (p *process) run() error {
 	defer func() { _ = pidFile.Remove() }()
 	p.engine.RunExpiry()
 	defer p.engine.StopExpiry()
+	p.engine.RunIndexer()
+	defer p.engine.StopIndexer()
 	if err := p.listen(); err != nil {
 		return err
 	}
@@ -175,7 +177,7 @@ func (p *process) listen() error {
 	for _, a := range s.Addresses() {
 		addresses = append(addresses, a.String())
 	}
-	p.log.Info("ready to accept connections", "addr", strings.Join(addresses, " "))
+	p.log.Info("Ready to accept connections", "addr", strings.Join(addresses, " "))
 	return nil
 }
 
