@@ -91,6 +91,11 @@ func (x *expiry) announce(deadlineMs int64) {
 			break
 		}
 	}
+	x.rouse()
+}
+
+// rouse makes the expirer look.
+func (x *expiry) rouse() {
 	select {
 	case x.wake <- struct{}{}:
 	default:
@@ -101,7 +106,7 @@ func (x *expiry) announce(deadlineMs int64) {
 // off (DEBUG SET-ACTIVE-EXPIRE).
 func (e *Engine) SetActiveExpire(on bool) {
 	e.expiry.active.Store(on)
-	e.expiry.announce(0)
+	e.expiry.rouse()
 }
 
 // RunExpiry removes expired keys as their deadlines pass, until StopExpiry.
