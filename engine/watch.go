@@ -16,9 +16,8 @@ type Watch struct {
 }
 
 type watchedKey struct {
-	db      int
-	key     string
-	expired bool
+	db  int
+	key string
 }
 
 // watcher is a Watch as the keyspace knows it.
@@ -46,7 +45,7 @@ func (tx *Tx) Watch(w *Watch, keys [][]byte) {
 		ks := tx.e.ensure(&tx.e.shards[at.shard], tx.DB)
 		x, there := ks.keys.Get(at.hash, key)
 		expired := there && tx.expired(x)
-		w.keys = append(w.keys, watchedKey{tx.DB, string(key), expired})
+		w.keys = append(w.keys, watchedKey{tx.DB, string(key)})
 		if ks.watched == nil {
 			ks.watched = map[string][]watcher{}
 		}
@@ -78,16 +77,23 @@ func (tx *Tx) CheckWatch(w *Watch) bool {
 	}
 	for i := range w.keys {
 		k := &w.keys[i]
-		if k.expired {
-			continue
-		}
 		at := Locate(k.db, []byte(k.key))
 		ks := tx.e.shards[at.shard].space(k.db)
-		if ks == nil {
+		if ks == nil || ks.tookForExpired(k.key, w) {
 			continue
 		}
 		if x, ok := ks.keys.Get(at.hash, []byte(k.key)); ok && tx.expired(x) {
 			return true
+		}
+	}
+	return false
+}
+
+// tookForExpired says whether w knows that key had expired.
+func (ks *keyspace) tookForExpired(key string, w *Watch) bool {
+	for _, other := range ks.watched[key] {
+		if other.watch == w {
+			return other.expired
 		}
 	}
 	return false
