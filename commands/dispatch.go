@@ -26,7 +26,7 @@ func (s *Session) Execute(out []byte, argv [][]byte) ([]byte, Next) {
 	if s.current != nil {
 		c = s.current.command
 	} else {
-		c = s.Core.Table.find(argv)
+		c = s.find(argv)
 	}
 	if err := s.admit(c, argv); err != nil {
 		s.reject(c, err, argv)
@@ -293,7 +293,7 @@ func (s *Session) EndBatch() {
 }
 
 func (s *Session) announce(argv [][]byte) announced {
-	c := s.Core.Table.find(argv)
+	c := s.find(argv)
 	a := announced{command: c, argv: &argv[0]}
 	if c == nil || c.data == nil || c.Lock != LockKeys {
 		return a
@@ -302,6 +302,26 @@ func (s *Session) announce(argv [][]byte) announced {
 		a.place, a.keyed = engine.Locate(s.DB, argv[at+c.words()]), true
 	}
 	return a
+}
+
+// find is Table.find with a memory of one: clients send one command many times.
+func (s *Session) find(argv [][]byte) *Command {
+	word := argv[0]
+	if r := &s.recent; r.command != nil && len(word) == r.len && string(word) == string(r.word[:r.len]) {
+		return r.command
+	}
+	c := s.Core.Table.find(argv)
+	if c != nil && c.subs == nil && c.Parent == nil && len(word) <= len(s.recent.word) {
+		s.recent.command, s.recent.len = c, copy(s.recent.word[:], word)
+	}
+	return c
+}
+
+// recent is the last command found, as the client spelt it.
+type recent struct {
+	command *Command
+	word    [16]byte
+	len     int
 }
 
 // take gives what was announced of the command that is about to run, or nil.

@@ -50,6 +50,7 @@ type Session struct {
 	multi   multi
 	watch   engine.Watch
 	tx      *engine.Tx // the transaction of the EXEC that is running, or nil
+	recent  recent
 	batch   batch
 	current *announced // what the batch knows of the command that runs, or nil
 	timing  timing
