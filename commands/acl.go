@@ -32,6 +32,8 @@ func familyCategory(f Family) string {
 		return string(f)
 	case Transactions:
 		return "transaction"
+	case Generic:
+		return "keyspace"
 	}
 	return ""
 }
@@ -40,12 +42,13 @@ func familyCategory(f Family) string {
 // (server.c setImplicitACLCategories).
 func (c *Command) categories() []string {
 	has := map[string]bool{}
-	for _, name := range c.Categories {
-		has[name] = true
-	}
 	// A container is only a name: its subcommands carry the category.
 	if name := familyCategory(c.Family); name != "" && c.runs() {
 		has[name] = true
+	}
+	for _, word := range c.Categories {
+		name, not := strings.CutPrefix(word, "-")
+		has[name] = !not
 	}
 	for _, implied := range []struct {
 		flag  Flags
@@ -85,7 +88,7 @@ func aclCommand() *Command {
 		aclLogCommand(), aclSetUserCommand(), aclDelUserCommand(),
 		aclFileCommand("load", "Reload the ACLs from the configured ACL file"),
 		aclFileCommand("save", "Save the current ACL rules in the configured ACL file"),
-		helpCommand("acl",
+		helpSince("6.0.0", nil, "acl",
 			"CAT [<category>]", "    List all commands that belong to <category>, or all command categories", "    when no category is specified.",
 			"GENPASS [<bits>]", "    Generate a secure 256-bit user password. The optional `bits` argument can", "    be used to specify a different size.",
 			"GETUSER <username>", "    Get the user's details.",
@@ -150,7 +153,7 @@ func aclGenPassCommand() *Command {
 		Flags:   aclFlags, Reply: reply.Bulk(),
 	}, grammar.Compile(
 		grammar.Opt(grammar.Int("bits", func(p *aclGenPassParams) *int64 { return &p.bits }).Default(256).Range(1, genPassBitsMax).
-			Fail(grammar.OutOfRange, "ACL GENPASS argument must be the number of bits for the output password, a positive number up to "+strconv.Itoa(genPassBitsMax))),
+			Fail(grammar.OutOfRange, "ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to "+strconv.Itoa(genPassBitsMax))),
 	).WithArity(-1, "a second argument is an error of the handler's"), func(_ *Session, p *aclGenPassParams, w *reply.Writer) error {
 		var random [genPassBitsMax / 8]byte
 		_, _ = rand.Read(random[:]) // never fails, or the program ends

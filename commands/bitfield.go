@@ -97,7 +97,7 @@ func bitFieldROCommand() *Command {
 		grammar.Block("encoding_offset",
 			grammar.Bytes[bitField]("encoding", nil).Sample("u8", "i5", "u63", "i64"),
 			grammar.Int[bitField]("offset", nil).Sample("0", "1", "7", "#1"),
-		).After(wordGet),
+		).After(wordGet).WordMultiple(),
 	), runBitFieldRO)
 }
 

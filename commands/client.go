@@ -271,7 +271,7 @@ func clientKillGrammar() *grammar.Grammar[clientKillParams] {
 			grammar.OneOf("new-format",
 				grammar.Opt(grammar.Int("client-id", func(*params) *int64 { return new(int64) }).After("ID").Since("2.8.12")),
 				grammar.Opt(grammar.OneOf("normal_master_slave_pubsub",
-					class("normal", ""), class("master", "3.2.0"), class("slave", ""), class("replica", "5.0.0"), class("pubsub", ""),
+					class("NORMAL", ""), class("MASTER", "3.2.0"), class("SLAVE", ""), class("REPLICA", "5.0.0"), class("PUBSUB", ""),
 				).After("TYPE").Since("2.8.12")),
 				grammar.Opt(text("username").After("USER")),
 				grammar.Opt(text("ip:port").After("ADDR")),

@@ -61,7 +61,8 @@ type Declaration struct {
 	Complexity string
 	Summary    string
 	Flags      Flags
-	// Lock is for commands on data only.
+	// Lock is for commands on data; a command on the session may say LockAll,
+	// for what it needs inside EXEC.
 	Lock Lock
 	// Offload runs the handler on a worker while the session is parked, because
 	// it may run long or read from disk. Inside EXEC it runs inline.

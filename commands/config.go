@@ -33,7 +33,8 @@ func configGetCommand() *Command {
 		History: []Change{{"7.0.0", "Added the ability to pass multiple pattern parameters in one call"}},
 		Reply:   reply.MapOf(reply.Bulk(), reply.Bulk()),
 	}, grammar.Compile(
-		grammar.Rest("parameter", func(p *configGetParams) *[][]byte { return &p.patterns }),
+		grammar.Rest("parameter", func(p *configGetParams) *[][]byte { return &p.patterns }).
+			DocumentedAs(grammar.Block("parameter", grammar.Bytes("parameter", func(*configGetParams) *[]byte { return new([]byte) })).Multiple()),
 	), func(s *Session, p *configGetParams, w *reply.Writer) error {
 		found, n := w.DeferMap(1), 0
 		s.Core.Config.Match(texts(p.patterns), func(name, value string) {

@@ -22,6 +22,7 @@ func connectionCommands() []*Command {
 type pingParams struct {
 	message []byte
 	given   bool
+	extra   [][]byte
 }
 
 func pingCommand() *Command {
@@ -32,10 +33,15 @@ func pingCommand() *Command {
 		Reply: reply.OneOf(reply.Status("PONG"), reply.Bulk()),
 	}, grammar.Compile(
 		grammar.Opt(grammar.Bytes("message", func(p *pingParams) *[]byte { return &p.message }).Present(func(p *pingParams) *bool { return &p.given })),
-	).WithArity(-1, "a second argument is an arity error of the handler's in Redis"), runPing)
+		// More is an arity error, which the arity does not say.
+		grammar.Opt(grammar.Rest("extra", func(p *pingParams) *[][]byte { return &p.extra }).DocumentedAs()),
+	), runPing)
 }
 
 func runPing(_ *Session, p *pingParams, w *reply.Writer) error {
+	if len(p.extra) > 0 {
+		return grammar.Fail(grammar.Arity, "")
+	}
 	if p.given {
 		w.Bulk(p.message)
 		return nil

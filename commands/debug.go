@@ -164,10 +164,7 @@ func debugPopulate(s *Session, args [][]byte, w *reply.Writer) error {
 			continue
 		}
 		value, ok := grammar.ParseInt(args[number.at])
-		switch {
-		case !ok:
-			return ErrNotInteger
-		case value < 0:
+		if !ok || value < 0 {
 			return ErrNotPositive
 		}
 		*number.to = value

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"strconv"
 	"testing"
 
 	"reminis/engine"
@@ -42,17 +43,22 @@ func (fakeConfig) Rewrite() error { return nil }
 
 // testServer is a processor and its clock.
 type testServer struct {
-	core  *Core
-	clock *fakeClock
-	peers int64
+	core    *Core
+	clock   *fakeClock
+	process *fakeProcess
+	store   *fakeStore
+	clients []*testClient
+	peers   int64
 }
 
 func newTestServer(table *Table, options engine.Options) *testServer {
 	clock := &fakeClock{testStartMs}
 	options.Clock = clock
 	core := NewCore(engine.Open(options), table)
-	core.Config = fakeConfig{"databases": "16"}
-	return &testServer{core: core, clock: clock}
+	core.Config = fakeConfig{"databases": "16", "enable-debug-command": "yes", "maxmemory": "0", "maxmemory-policy": "noeviction", "hz": "10"}
+	s := &testServer{core: core, clock: clock, process: &fakeProcess{}, store: &fakeStore{}}
+	core.Clients, core.Process, core.Store = s, s.process, s.store
+	return s
 }
 
 // testPool is memory without huge pages: tests hold little.
@@ -60,6 +66,7 @@ func testPool() *table.Pool { return table.NewPool(table.Options{}) }
 
 // testClient is a client of a testServer.
 type testClient struct {
+	server  *testServer
 	session *Session
 	resumed chan func(out []byte) []byte
 	id      int64
@@ -67,14 +74,15 @@ type testClient struct {
 
 func (s *testServer) connect(proto int) *testClient {
 	s.peers++
-	c := &testClient{resumed: make(chan func(out []byte) []byte, 1), id: s.peers}
+	c := &testClient{server: s, resumed: make(chan func(out []byte) []byte, 1), id: s.peers}
 	c.session = s.core.NewSession(c)
 	c.session.Proto = proto
+	s.clients = append(s.clients, c)
 	return c
 }
 
 func (c *testClient) ID() int64                            { return c.id }
-func (c *testClient) RemoteAddr() string                   { return "127.0.0.1:40000" }
+func (c *testClient) RemoteAddr() string                   { return "127.0.0.1:" + strconv.FormatInt(40000+c.id-1, 10) }
 func (c *testClient) Resume(reply func(out []byte) []byte) { c.resumed <- reply }
 
 func (c *testClient) Local() bool { return true }

@@ -7,6 +7,7 @@ import (
 
 	"reminis/commands/grammar"
 	"reminis/commands/reply"
+	"reminis/engine"
 )
 
 // This file owns INFO: which sections there are and the names of their fields,
@@ -24,15 +25,18 @@ func infoCommand() *Command {
 	return onSession(Declaration{
 		Name: "info", Family: Server, Since: "1.0.0", Complexity: "O(1)",
 		Summary: "Get information and statistics about the server", Categories: []string{"dangerous"},
-		Flags:   Loading | Stale,
+		Flags: Loading | Stale, Lock: LockAll,
 		Tips:    []string{nondeterministicOutput, "request_policy:all_shards", "response_policy:special"},
 		History: []Change{{"7.0.0", "Added support for taking multiple section arguments."}},
 		Reply:   reply.Verbatim(),
 	}, grammar.Compile(
 		grammar.Opt(grammar.Rest("section", func(p *infoParams) *[][]byte { return &p.sections })),
 	), func(s *Session, p *infoParams, w *reply.Writer) error {
-		w.Verbatim("txt", s.Core.info(p.sections))
-		return nil
+		// Figures are taken shard by shard; inside EXEC all shards are held.
+		return s.within(func(*engine.Tx) {}, func(tx *engine.Tx) error {
+			w.Verbatim("txt", s.Core.info(tx, p.sections))
+			return nil
+		})
 	})
 }
 
@@ -64,7 +68,7 @@ func infoSections() []infoSection {
 }
 
 // info is INFO's text for the sections that words name.
-func (k *Core) info(words [][]byte) string {
+func (k *Core) info(tx *engine.Tx, words [][]byte) string {
 	all, byDefault := false, len(words) == 0
 	named := make([]string, len(words))
 	for i, word := range words {
@@ -72,7 +76,7 @@ func (k *Core) info(words [][]byte) string {
 		all = all || named[i] == "all" || named[i] == "everything"
 		byDefault = byDefault || named[i] == "default"
 	}
-	out := &infoWriter{figures: k.Process.Figures()}
+	out := &infoWriter{tx: tx, figures: k.Process.Figures()}
 	for _, section := range infoSections() {
 		// Redis lists the modules' section under a name of its own, too.
 		wanted := all || byDefault && !section.extra || slices.Contains(named, section.name) ||
@@ -92,6 +96,7 @@ func (k *Core) info(words [][]byte) string {
 // infoWriter collects the lines of INFO.
 type infoWriter struct {
 	text    strings.Builder
+	tx      *engine.Tx
 	figures Figures
 }
 
@@ -377,12 +382,15 @@ func infoErrorStats(k *Core, out *infoWriter) {
 // infoLatencyStats: latencies are not kept as distributions.
 func infoLatencyStats(*Core, *infoWriter) {}
 
-func infoKeyspace(k *Core, out *infoWriter) {
-	for db := range k.Engine.Databases() {
-		if keys, withDeadline := k.Engine.Size(db); keys > 0 {
-			out.field(fmt.Sprintf("db%d", db), "keys=%d,expires=%d,avg_ttl=0", keys, withDeadline)
+func infoKeyspace(_ *Core, out *infoWriter) {
+	tx := out.tx
+	own := tx.DB
+	for tx.DB = 0; tx.DB < tx.Databases(); tx.DB++ {
+		if keys, withDeadline, meanTTLMs := tx.Keyspace(); keys > 0 {
+			out.field(fmt.Sprintf("db%d", tx.DB), "keys=%d,expires=%d,avg_ttl=%d", keys, withDeadline, meanTTLMs)
 		}
 	}
+	tx.DB = own
 }
 
 // nondeterministicOutput is the tip that a reply depends on more than the data.

@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"time"
+
 	"reminis/commands/grammar"
 	"reminis/commands/reply"
 	"reminis/engine"
@@ -131,8 +133,9 @@ func runExec(s *Session, _ *noParams, w *reply.Writer) error {
 		return nil
 	}
 	w.Array(len(queue))
+	at := time.Now()
 	for i := range queue {
-		s.callQueued(tx, &queue[i])
+		at = s.callQueued(tx, &queue[i], at)
 	}
 	tx.Commit()
 	s.raise(tx.GateSeq())
@@ -150,7 +153,7 @@ func (s *Session) lockQueue(tx *engine.Tx, queue []queued) {
 	for i := range queue {
 		c := queue[i].command
 		args := queue[i].argv[c.words():]
-		if c.data == nil && !c.is(Admin) {
+		if c.data == nil && !c.is(Admin) && c.Lock != LockAll {
 			moves = true
 			continue
 		}
@@ -176,8 +179,9 @@ func (s *Session) lockQueue(tx *engine.Tx, queue []queued) {
 	tx.LockRecords(append(all, records...), len(all))
 }
 
-// callQueued runs one command of EXEC inside its transaction.
-func (s *Session) callQueued(tx *engine.Tx, q *queued) {
+// callQueued runs one command of EXEC inside its transaction. It begins at the
+// given time and returns when it ended.
+func (s *Session) callQueued(tx *engine.Tx, q *queued, at time.Time) time.Time {
 	c, args := q.command, q.argv[q.command.words():]
 	mark := s.writer.Mark()
 	s.tx, tx.DB = tx, s.DB
@@ -191,7 +195,11 @@ func (s *Session) callQueued(tx *engine.Tx, q *queued) {
 	if err != nil {
 		s.writer.Truncate(mark)
 		s.fail(c, err, args)
+		c.stats.failed.Add(1)
 	}
+	now := time.Now()
+	c.stats.add(1, now.Sub(at))
+	return now
 }
 
 type watchParams struct{ keys [][]byte }

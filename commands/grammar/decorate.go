@@ -146,6 +146,13 @@ func (n Node[T]) Multiple() Node[T] {
 	return n
 }
 
+// WordMultiple documents that the node's leading word stands before each
+// occurrence (BITFIELD_RO … GET u8 0 GET u8 8).
+func (n Node[T]) WordMultiple() Node[T] {
+	n.n.multiple, n.n.repeats = true, true
+	return n
+}
+
 // Searched documents a key's spec as unknown to clients: the word in front may
 // stand anywhere (SORT … STORE). The key itself is still found.
 func (n Node[T]) Searched() Node[T] {

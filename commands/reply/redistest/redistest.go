@@ -41,7 +41,7 @@ func Start(t testing.TB) *Conn {
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	socket := filepath.Join(folder, "s")
 	server := exec.Command(path, "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no",
-		"--dir", folder, "--daemonize", "no")
+		"--dir", folder, "--daemonize", "no", "--enable-debug-command", "yes")
 	output, err := server.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,84 @@
+package commands
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// This file owns the process around a test's processor: clients in a list,
+// figures that stand still, a store that only counts. It must not know any
+// command.
+
+// Each implements Clients.
+func (s *testServer) Each(visit func(Client) bool) {
+	for _, c := range slices.Clone(s.clients) {
+		if !visit(c) {
+			return
+		}
+	}
+}
+
+// testAddr is where a test's server listens.
+const testAddr = "127.0.0.1:6379"
+
+// Row implements Client.
+func (c *testClient) Row() ClientRow {
+	return ClientRow{ID: c.id, RemoteAddr: c.RemoteAddr(), LocalAddr: testAddr, User: c.session.User}
+}
+
+// AppendLine implements Client with the fields that tests look at.
+func (c *testClient) AppendLine(dst []byte) []byte {
+	return fmt.Appendf(dst, "id=%d addr=%s name=%s db=%d cmd=%s resp=%d",
+		c.id, c.RemoteAddr(), c.session.Name, c.session.DB, c.session.LastCommand.FullName(), c.session.Proto)
+}
+
+// Kill implements Client.
+func (c *testClient) Kill() {
+	c.server.clients = slices.DeleteFunc(c.server.clients, func(other *testClient) bool { return other == c })
+}
+
+// fakeProcess implements Process.
+type fakeProcess struct {
+	log       []string
+	shutdowns []ShutdownRequest
+}
+
+func (p *fakeProcess) Log(text string) { p.log = append(p.log, text) }
+func (p *fakeProcess) ResetFigures()   {}
+
+func (p *fakeProcess) Shutdown(how ShutdownRequest) error {
+	p.shutdowns = append(p.shutdowns, how)
+	return nil
+}
+
+func (p *fakeProcess) Figures() Figures {
+	return Figures{
+		ProcessID: 4711, RunID: strings.Repeat("0123456789abcdef", 3)[:40], Port: 6379, StartMs: testStartMs - 90_000_000,
+		Executable: "/usr/bin/reminis", ConfigFile: "/etc/reminis.conf", Supervised: "no", System: "Linux 6.1 x86_64",
+		Polling: "epoll", Loops: 1, MaxClients: 10000,
+	}
+}
+
+// fakeStore implements Store.
+type fakeStore struct {
+	reloads int
+	backups []string
+}
+
+func (s *fakeStore) Reload() error {
+	s.reloads++
+	return nil
+}
+
+func (s *fakeStore) Backup(dir string) error {
+	s.backups = append(s.backups, dir)
+	return nil
+}
+
+func (s *fakeStore) Figures() StoreFigures {
+	return StoreFigures{
+		Durability: "everysec", AppendedSeq: 12, DurableSeq: 11, CheckpointSeq: 10,
+		Checkpoints: 2, CheckpointTimeMs: testStartMs - 60_000, CheckpointTookMs: 1500, JournalBytes: 4096, Segments: 1, Syncs: 3,
+	}
+}

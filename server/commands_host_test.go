@@ -1,0 +1,189 @@
+// This file owns the proof that a real command processor is joined to
+// connections, configuration and process. It must not know how.
+
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"reminis/commands"
+	"reminis/engine"
+	"reminis/engine/table"
+)
+
+// hosted is a server with commands, which clients dial through a rig.
+type hosted struct {
+	*rig
+	config    *Config
+	core      *commands.Core
+	shutdowns atomic.Int64
+}
+
+func newHosted(t *testing.T, arguments ...string) *hosted {
+	t.Helper()
+	config, err := Load(append(arguments, "--enable-debug-command", "yes"), strings.NewReader(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := engine.Open(engine.Options{Pool: table.NewPool(table.Options{})})
+	h := &hosted{rig: &rig{T: t}, config: config, core: commands.NewCore(data, commands.DefaultTable())}
+	h.server, err = New(Options{Handler: Commands(h.core), Settings: config.Settings, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	Host(h.server, config, h.core, func() { h.shutdowns.Add(1) })
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := h.server.Serve(ln); err != nil {
+		t.Fatal(err)
+	}
+	h.addr = ln.Addr().String()
+	t.Cleanup(func() {
+		if err := h.server.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return h
+}
+
+// ask sends a line and returns its reply, a bulk string or a line.
+func (c *client) ask(words ...string) string {
+	c.Helper()
+	c.send(request(words...))
+	line, err := c.in.ReadString('\n')
+	if err != nil {
+		c.Fatal(err)
+	}
+	length := 0
+	if n, _ := fmt.Sscanf(line, "$%d\r\n", &length); n == 0 || length < 0 {
+		return strings.TrimSpace(line)
+	}
+	text := make([]byte, length+2)
+	if _, err := io.ReadFull(c.in, text); err != nil {
+		c.Fatal(err)
+	}
+	return string(text[:length])
+}
+
+func (c *client) asks(want string, words ...string) {
+	c.Helper()
+	if have := c.ask(words...); have != want {
+		c.Errorf("%q: want %q, have %q", words, want, have)
+	}
+}
+
+// TestClientList: the line of the client that asks shows the command that asks;
+// the fields are Redis's, in its order.
+func TestClientList(t *testing.T) {
+	h := newHosted(t)
+	c := h.dial()
+	c.asks("+OK", "CLIENT", "SETNAME", "me")
+	c.asks("+OK", "SELECT", "3")
+	c.asks("+OK", "CLIENT", "NO-EVICT", "on")
+	c.asks("+OK", "WATCH", "k")
+	want := regexp.MustCompile(`^id=1 addr=127\.0\.0\.1:\d+ laddr=127\.0\.0\.1:\d+ fd=\d+ name=me age=\d+ idle=\d+ flags=e db=3 sub=0 psub=0 ssub=0 ` +
+		`multi=-1 qbuf=\d+ qbuf-free=\d+ argv-mem=\d+ multi-mem=\d+ rbs=\d+ rbp=\d+ obl=\d+ oll=\d+ omem=\d+ tot-mem=\d+ events=r ` +
+		`cmd=client\|(list|info) user=default redir=-1 resp=2\n$`)
+	for _, words := range [][]string{{"CLIENT", "LIST"}, {"CLIENT", "INFO"}, {"CLIENT", "LIST", "ID", "1"}, {"CLIENT", "LIST", "TYPE", "normal"}} {
+		if have := c.ask(words...); !want.MatchString(have) {
+			t.Errorf("%q: %q", words, have)
+		}
+	}
+	c.asks("+OK", "MULTI")
+	c.asks("+QUEUED", "PING")
+	other := h.dial()
+	if have := other.ask("CLIENT", "LIST"); !strings.Contains(have, " flags=xe db=3 ") || !strings.Contains(have, " multi=1 ") || !strings.Contains(have, " cmd=multi ") {
+		t.Errorf("have %q", have)
+	}
+}
+
+func TestClientKill(t *testing.T) {
+	h := newHosted(t)
+	c, victim := h.dial(), h.dial()
+	victim.asks("+PONG", "PING")
+	c.asks("+OK", "CLIENT", "KILL", victim.LocalAddr().String())
+	victim.expectGone()
+	c.asks("-ERR No such client", "CLIENT", "KILL", victim.LocalAddr().String())
+	second := h.dial()
+	second.asks(":3", "CLIENT", "ID")
+	c.asks(":1", "CLIENT", "KILL", "ID", "3")
+	second.expectGone()
+	// Its own end comes behind the reply.
+	c.asks(":1", "CLIENT", "KILL", "LADDR", h.addr, "SKIPME", "no")
+	c.expectEnd()
+}
+
+func TestRequirePass(t *testing.T) {
+	h := newHosted(t)
+	c := h.dial()
+	c.asks("+OK", "CONFIG", "SET", "requirepass", "secret")
+	c.asks("+PONG", "PING")
+	other := h.dial()
+	other.asks("-NOAUTH Authentication required.", "PING")
+	other.asks("-WRONGPASS invalid username-password pair or user is disabled.", "AUTH", "wrong")
+	other.asks("+OK", "AUTH", "secret")
+	other.asks("+PONG", "PING")
+	other.asks("+OK", "CONFIG", "SET", "requirepass", "")
+	h.dial().asks("+PONG", "PING")
+}
+
+// TestLimitsFollowDirectives: what the data's limits come from takes effect at
+// once, at the start as well as by CONFIG SET.
+func TestLimitsFollowDirectives(t *testing.T) {
+	h := newHosted(t, "--hash-max-ziplist-entries", "2")
+	c := h.dial()
+	c.ask("HSET", "h", "a", "1", "b", "2")
+	c.asks("listpack", "OBJECT", "ENCODING", "h")
+	c.ask("HSET", "h", "c", "3")
+	c.asks("hashtable", "OBJECT", "ENCODING", "h")
+	c.asks("+OK", "CONFIG", "SET", "hash-max-listpack-entries", "10", "maxmemory-policy", "allkeys-lfu")
+	c.ask("HSET", "i", "a", "1", "b", "2", "c", "3")
+	c.asks("listpack", "OBJECT", "ENCODING", "i")
+	c.asks("$-1", "OBJECT", "FREQ", "nosuch")
+}
+
+func TestShutdown(t *testing.T) {
+	h := newHosted(t)
+	c := h.dial()
+	c.sendAway(request("SHUTDOWN", "NOSAVE"))
+	c.expectEnd()
+	if h.shutdowns.Load() != 1 {
+		t.Errorf("%d shutdowns", h.shutdowns.Load())
+	}
+}
+
+func TestFigures(t *testing.T) {
+	h := newHosted(t)
+	c := h.dial()
+	c.asks("+OK", "SET", "k", "v", "EX", "100")
+	info := c.ask("INFO", "everything")
+	for _, field := range []string{
+		"redis_version:7.0.15", "server_name:reminis", "process_id:" + fmt.Sprint(os.Getpid()), "connected_clients:1", "maxclients:10000",
+		"total_connections_received:1", "total_commands_processed:2", "role:master", "rejected_connections:0",
+		"cmdstat_set:calls=1", "cluster_enabled:0", "db0:keys=1,expires=1,avg_ttl=", "aof_enabled:0", "maxmemory_policy:noeviction",
+	} {
+		if !strings.Contains(info, "\r\n"+field) {
+			t.Errorf("no %s in %s", field, info)
+		}
+	}
+	for _, name := range []string{"used_memory", "used_memory_rss", "total_system_memory", "total_net_input_bytes", "total_reads_processed"} {
+		if found := regexp.MustCompile(`\r\n` + name + `:(\d+)\r\n`).FindStringSubmatch(info); found == nil || found[1] == "0" {
+			t.Errorf("%s is %q", name, found)
+		}
+	}
+	c.asks("+OK", "CONFIG", "RESETSTAT")
+	if info := c.ask("INFO", "stats"); !strings.Contains(info, "total_connections_received:0\r\n") {
+		t.Errorf("after RESETSTAT: %s", info)
+	}
+}
