@@ -116,7 +116,7 @@ func (f fieldWriter) repeated(h engine.Hash, count int64) error {
 func (f fieldWriter) distinct(h engine.Hash, count int) {
 	f.head(count)
 	left := h.Len()
-	if h.Pack() == nil && count < left/3 {
+	if !h.Walked() && count < left/3 {
 		taken := make(map[string]bool, count)
 		for len(taken) < count {
 			h.Random(func(field, value []byte) {

@@ -11,6 +11,11 @@ import (
 
 // This file owns hashes: a packed block while small, a pointer-free table of
 // fields when large. It must not know which command asks.
+//
+// Redis makes a hash a table as soon as it has one long value; OBJECT ENCODING
+// shows it and its thresholds are settings. A table of its own costs two pages
+// here, so a hash that passed the thresholds stays in a packed block, of another
+// kind, while it is small in bytes and fields.
 
 // hash is a large hash: the fields are the keys of a table of its own.
 type hash struct{ fields *table.Table }
@@ -37,7 +42,16 @@ func (h *hash) set(field, value []byte) (added bool) {
 type Hash struct {
 	pack []byte
 	big  *hash
+	wide bool // packed, and beyond Redis's thresholds
 }
+
+const (
+	// wideMaxBytes bounds a packed block beyond Redis's thresholds: half of what
+	// a table takes at least.
+	wideMaxBytes = 4096
+	// wideMaxFields bounds its fields, which are found by walking.
+	wideMaxFields = 64
+)
 
 // Hash reads the hash key: the empty Hash when key does not exist, ErrWrongType
 // when it holds another type.
@@ -51,8 +65,8 @@ func (tx *Tx) Hash(key []byte) (Hash, error) {
 
 func hashOf(ks *keyspace, x table.Entry) (Hash, error) {
 	switch x.Kind() {
-	case kindHashPack:
-		return Hash{pack: x.Value()}, nil
+	case kindHashPack, kindHashWide:
+		return Hash{pack: x.Value(), wide: x.Kind() == kindHashWide}, nil
 	case kindHash:
 		return Hash{big: ks.objects.all[objectRef(x.Value())].(*hash)}, nil
 	}
@@ -195,8 +209,17 @@ func (h Hash) visitAt(pos int, visit func(field, value []byte)) {
 	visit(textOf(listpack.Get(h.pack, pos), fieldBuf[:]), textOf(listpack.Get(h.pack, listpack.Next(h.pack, pos)), valueBuf[:]))
 }
 
-// Pack is the packed form, nil for a large hash or none (DUMP).
-func (h Hash) Pack() []byte { return h.pack }
+// Pack is the packed form while the hash is one by Redis's thresholds, else nil
+// (DUMP).
+func (h Hash) Pack() []byte {
+	if h.wide {
+		return nil
+	}
+	return h.pack
+}
+
+// Walked says whether a field is found by walking, not by its hash.
+func (h Hash) Walked() bool { return h.big == nil }
 
 // HashSet sets field of the hash key to value and says whether the field is
 // new. The caller has read the hash (type checked); field and value must not
@@ -240,23 +263,22 @@ func (tx *Tx) applyHashSet(db int, x *effect.Effect) {
 		ks.changed(x.Key)
 		return
 	}
+	kind, deadlineMs := kindHashPack, int64(0)
 	var pack []byte
-	deadlineMs := int64(0)
-	if ok && entry.Kind() == kindHashPack {
+	packed := ok && (entry.Kind() == kindHashPack || entry.Kind() == kindHashWide)
+	if packed {
+		kind, deadlineMs = entry.Kind(), entry.DeadlineMs()
 		pack = append(tx.buf[:0], entry.Value()...)
-		deadlineMs = entry.DeadlineMs()
 	} else {
 		pack = append(tx.buf[:0], listpack.New(0)...)
 	}
-	limits := &tx.e.Limits
-	valueMax := int(limits.HashListpackValue.Load())
 	pos := Hash{pack: pack}.position(x.Field)
 	entries := listpack.Len(pack) / 2
 	if pos == listpack.None {
 		entries++
 	}
-	if len(x.Field) > valueMax || len(x.Value) > valueMax || entries > int(limits.HashListpackEntries.Load()) ||
-		!listpack.Fits(pack, len(x.Field)+len(x.Value)+20) {
+	kind, fits := tx.hashKind(kind, pack, entries, x)
+	if !fits {
 		h := &hash{table.New(tx.e.pool)}
 		Hash{pack: pack}.Each(func(field, value []byte) bool {
 			h.set(field, value)
@@ -273,18 +295,33 @@ func (tx *Tx) applyHashSet(db int, x *effect.Effect) {
 		pack = listpack.Replace(pack, listpack.Next(pack, pos), x.Value)
 	}
 	tx.buf = pack
-	tx.replacePack(db, x.Key, pack, at.hash, ks, entry, ok && entry.Kind() == kindHashPack, deadlineMs)
-}
-
-// replacePack stores the packed form of a hash, in place where the entry stays.
-func (tx *Tx) replacePack(db int, key, pack []byte, hash uint64, ks *keyspace, entry table.Entry, existed bool, deadlineMs int64) {
-	if !existed {
-		_, entry = tx.put(db, key, kindHashPack, deadlineMs, len(pack))
+	if !packed {
+		_, entry = tx.put(db, x.Key, kind, deadlineMs, len(pack))
 		copy(entry.Value(), pack)
 		return
 	}
-	if len(entry.Value()) != len(pack) {
-		entry, _ = ks.keys.Put(hash, key, kindHashPack, deadlineMs, len(pack))
+	tx.replacePack(x.Key, pack, at.hash, ks, entry, kind)
+}
+
+// hashKind is the kind of a packed hash of this kind after x leaves it with so
+// many entries; it does not fit when it has to become a table.
+func (tx *Tx) hashKind(kind uint8, pack []byte, entries int, x *effect.Effect) (next uint8, fits bool) {
+	limits := &tx.e.Limits
+	valueMax := int(limits.HashListpackValue.Load())
+	// What an element takes beside its text.
+	const headsBytes = 2 * 10
+	addedBytes := len(x.Field) + len(x.Value) + headsBytes
+	if kind == kindHashPack && len(x.Field) <= valueMax && len(x.Value) <= valueMax &&
+		entries <= int(limits.HashListpackEntries.Load()) && listpack.Fits(pack, addedBytes) {
+		return kindHashPack, true
+	}
+	return kindHashWide, entries <= wideMaxFields && len(pack)+addedBytes <= wideMaxBytes
+}
+
+// replacePack stores the packed form of a hash that is packed already.
+func (tx *Tx) replacePack(key, pack []byte, hash uint64, ks *keyspace, entry table.Entry, kind uint8) {
+	if len(entry.Value()) != len(pack) || entry.Kind() != kind {
+		entry, _ = ks.keys.Put(hash, key, kind, entry.DeadlineMs(), len(pack))
 	}
 	copy(entry.Value(), pack)
 	ks.changed(key)
@@ -304,12 +341,12 @@ func (tx *Tx) applyHashDelete(db int, x *effect.Effect) {
 	case kindHash:
 		ks.objects.all[objectRef(entry.Value())].(*hash).fields.Delete(table.Hash(x.Field), x.Field)
 		ks.changed(x.Key)
-	case kindHashPack:
+	case kindHashPack, kindHashWide:
 		pack := append(tx.buf[:0], entry.Value()...)
 		tx.buf = pack
 		if pos := (Hash{pack: pack}).position(x.Field); pos != listpack.None {
 			pack = listpack.DeleteRange(pack, pos, 2)
-			tx.replacePack(db, x.Key, pack, at.hash, ks, entry, true, entry.DeadlineMs())
+			tx.replacePack(x.Key, pack, at.hash, ks, entry, entry.Kind())
 		}
 	}
 }

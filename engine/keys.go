@@ -33,13 +33,14 @@ const (
 	kindHash     uint8 = 4 // Value is the number of a *hash in the keyspace's objects
 	kindText     uint8 = 6 // a string that is never "int", whatever it holds
 	kindMemory   uint8 = 5 // Value is empty: the record is in its owner's tree
+	kindHashWide uint8 = 7 // Value is a listpack as in kindHashPack; Redis would have a table
 )
 
 func typeOf(kind uint8) Type {
 	switch kind {
 	case kindString, kindRaw, kindText:
 		return TypeString
-	case kindHashPack, kindHash:
+	case kindHashPack, kindHash, kindHashWide:
 		return TypeHash
 	case kindMemory:
 		return TypeMemory

@@ -85,7 +85,7 @@ func (tx *Tx) Encoding(key []byte) string {
 		return "raw"
 	case kindHashPack:
 		return "listpack"
-	case kindHash:
+	case kindHash, kindHashWide:
 		return "hashtable"
 	case kindMemory:
 		return "record"
