@@ -155,17 +155,26 @@ type candidate struct {
 
 // recalling is one MEM.RECALL on its way.
 type recalling struct {
-	tx       *engine.Tx
-	params   *memRecallParams
-	searcher *recall.Searcher
-	kinds    [8]bool
-	record   memory.Record // of the candidate that is looked at
-	found    []candidate
-	scanned  int
+	tx         *engine.Tx
+	params     *memRecallParams
+	searcher   *recall.Searcher
+	kinds      [8]bool
+	unfiltered bool          // every record that stands is wanted
+	limit      int           // hits asked of each owner's index
+	record     memory.Record // of the candidate that is looked at
+	found      []candidate
+	ranked     []*candidate // found, the best first
+	unseen     float64      // no hit that was not asked for is more relevant
+	scanned    int
 }
 
+// surplus is how many more hits than wanted are asked of an index at first: age
+// and confidence may change their order.
+const surplus = 64
+
 func runMemRecall(tx *engine.Tx, p *memRecallParams, searcher *recall.Searcher, w *reply.Writer) error {
-	r := recalling{tx: tx, params: p, searcher: searcher}
+	r := recalling{tx: tx, params: p, searcher: searcher, limit: int(p.topK) + surplus}
+	r.unfiltered = len(p.kinds) == 0 && p.tagMatch == 0 && !p.hasFrom && !p.hasTo && p.minConfidence == 0
 	own, err := tx.Layout().ParseScope(p.scope)
 	if err != nil {
 		return err
@@ -177,85 +186,102 @@ func runMemRecall(tx *engine.Tx, p *memRecallParams, searcher *recall.Searcher, 
 		}
 		r.kinds[kind] = true
 	}
-	r.gather(own, nil)
+	sources := r.sources(own, nil)
 	if p.shared != nil {
 		shared, err := tx.Layout().ParseScope(p.shared)
 		if err != nil {
 			return err
 		}
-		r.gather(shared, &own)
+		sources = append(sources, r.sources(shared, &own)...)
 	}
-	r.rank()
-	return r.show(r.choose(), w)
+	for {
+		r.found, r.unseen, r.scanned = r.found[:0], 0, 0
+		for i := range sources {
+			r.gather(&sources[i])
+		}
+		if r.rank(); r.settled() {
+			return r.show(r.choose(), w)
+		}
+		r.limit *= 4
+	}
 }
 
-// gather adds the candidates of a scope, owner by owner. except is a scope whose
-// records are candidates already; where it is given, these are shared ones.
-func (r *recalling) gather(scope memory.Scope, except *memory.Scope) {
+// source is one owner in a scope that is recalled from, at the moment of the
+// command.
+type source struct {
+	view   *engine.OwnerView
+	scope  memory.Scope
+	except *memory.Scope // a scope whose records come from another source
+}
+
+// sources are the owners of a scope. Where except is given, they are shared.
+func (r *recalling) sources(scope memory.Scope, except *memory.Scope) (list []source) {
 	for _, name := range ownersIn(r.tx, scope) {
-		view, ok := r.tx.OwnerView([]byte(name))
-		if !ok {
-			continue
-		}
-		from := len(r.found)
-		accepts := func(s engine.Stored) bool {
-			return scope.Contains(s.Key) && (except == nil || !except.Contains(s.Key)) && r.admits(s)
-		}
-		if len(r.params.query) == 0 {
-			eachRecord(r.tx, view, scope, nil, func(s engine.Stored, _ uint64) bool {
-				r.scanned++
-				if accepts(s) {
-					r.add(s, recall.Hit{}, 0)
-				}
-				return true
-			})
-		} else {
-			r.search(view, accepts)
-		}
-		for i := from; i < len(r.found); i++ {
-			r.found[i].tier = r.tier(&r.found[i], except != nil, len(name))
+		if view, ok := r.tx.OwnerView([]byte(name)); ok {
+			list = append(list, source{view, scope, except})
 		}
 	}
+	return list
 }
 
-// surplus is how many more hits than wanted are asked of the index: age and
-// confidence may change their order.
-const surplus = 64
+func (r *recalling) accepts(from *source, s *engine.Stored) bool {
+	return from.scope.Contains(s.Key) && (from.except == nil || !from.except.Contains(s.Key)) && r.admits(s)
+}
 
-func (r *recalling) search(view *engine.OwnerView, accepts func(engine.Stored) bool) {
-	p := r.params
-	result := r.searcher.Search(view.Index(), recall.Query{
-		Text: string(p.query), Limit: 4*int(p.topK) + surplus, Neighbours: int(p.neighbours),
-		Accept: func(doc uint64) bool {
-			s, ok := view.ByDoc(doc)
-			return ok && accepts(s)
-		},
-	})
-	r.scanned += result.Scanned
-	for _, hit := range result.Hits {
-		if s, ok := view.ByDoc(hit.ID); ok && r.admits(s) {
-			r.add(s, hit, hit.Score/result.Ceiling)
-		}
-	}
-	if p.budget == 0 {
+// gather adds the candidates of a source.
+func (r *recalling) gather(from *source) {
+	if len(r.params.query) > 0 {
+		r.search(from)
 		return
 	}
-	view.Pinned(func(s engine.Stored, doc uint64) bool {
-		isHit := slices.ContainsFunc(result.Hits, func(h recall.Hit) bool { return h.ID == doc })
+	eachRecord(r.tx, from.view, from.scope, nil, func(s engine.Stored, _ uint64) bool {
 		r.scanned++
-		if !isHit && accepts(s) {
-			r.add(s, recall.Hit{}, 0)
+		if r.accepts(from, &s) {
+			r.add(from, s, recall.Hit{}, 0)
 		}
 		return true
 	})
 }
 
-// admits says whether a record stands and passes the filters. It leaves the
-// record decoded.
-func (r *recalling) admits(s engine.Stored) bool {
+func (r *recalling) search(from *source) {
+	p := r.params
+	result := r.searcher.Search(from.view.Index(), recall.Query{
+		Text: string(p.query), Limit: r.limit, Neighbours: int(p.neighbours),
+		Accept: func(doc uint64) bool {
+			s, ok := from.view.ByDoc(doc)
+			return ok && r.accepts(from, &s)
+		},
+	})
+	r.scanned += result.Scanned
+	for _, hit := range result.Hits {
+		if s, ok := from.view.ByDoc(hit.ID); ok {
+			r.add(from, s, hit, hit.Score/result.Ceiling)
+		}
+	}
+	if n := len(result.Hits); n == r.limit {
+		r.unseen = max(r.unseen, result.Hits[n-1].Score/result.Ceiling)
+	}
+	if p.budget == 0 {
+		return
+	}
+	from.view.Pinned(func(s engine.Stored, doc uint64) bool {
+		isHit := slices.ContainsFunc(result.Hits, func(h recall.Hit) bool { return h.ID == doc })
+		r.scanned++
+		if !isHit && r.accepts(from, &s) {
+			r.add(from, s, recall.Hit{}, 0)
+		}
+		return true
+	})
+}
+
+// admits says whether a record stands and passes the filters.
+func (r *recalling) admits(s *engine.Stored) bool {
 	p, rec := r.params, &r.record
 	if r.tx.Past(s.DeadlineMs) {
 		return false
+	}
+	if r.unfiltered && s.Lasting {
+		return true
 	}
 	mustDecode(s.Bytes, rec)
 	return rec.ValidAt(r.tx.NowMs()) && rec.Confidence >= p.minConfidence &&
@@ -273,17 +299,19 @@ func (p *memRecallParams) tagged(rec *memory.Record) bool {
 	return p.tagMatch == tagsAll
 }
 
-// add makes the record that admits decoded a candidate.
-func (r *recalling) add(s engine.Stored, hit recall.Hit, relevance float64) {
+// add makes a record a candidate.
+func (r *recalling) add(from *source, s engine.Stored, hit recall.Hit, relevance float64) {
 	rec := &r.record
-	r.found = append(r.found, candidate{stored: s, hit: hit, relevance: relevance, updatedMs: rec.UpdatedMs, confidence: rec.Confidence, pinned: rec.Pinned})
+	mustDecode(s.Bytes, rec)
+	r.found = append(r.found, candidate{stored: s, hit: hit, relevance: relevance, updatedMs: rec.UpdatedMs,
+		confidence: rec.Confidence, pinned: rec.Pinned, tier: r.tier(from, s.Key)})
 }
 
-func (r *recalling) tier(c *candidate, shared bool, ownerLen int) recall.Tier {
+func (r *recalling) tier(from *source, key []byte) recall.Tier {
 	switch {
-	case shared:
+	case from.except != nil:
 		return recall.TierShared
-	case r.params.session == nil, bytes.Equal(memory.Key{Text: c.stored.Key, OwnerLen: ownerLen}.Session(), r.params.session):
+	case r.params.session == nil, bytes.Equal(memory.Key{Text: key, OwnerLen: len(from.view.Name)}.Session(), r.params.session):
 		return recall.TierSession
 	}
 	return recall.TierOwn
@@ -292,35 +320,53 @@ func (r *recalling) tier(c *candidate, shared bool, ownerLen int) recall.Tier {
 // rank scores the candidates and puts them in order: by score, then the newest,
 // then by key.
 func (r *recalling) rank() {
-	ranking := r.params.ranking()
-	for i := range r.found {
-		ranking.RelevanceMax = max(ranking.RelevanceMax, r.found[i].relevance)
-	}
+	ranking := r.ranking()
+	r.ranked = r.ranked[:0]
 	for i := range r.found {
 		c := &r.found[i]
 		c.score = ranking.Score(recall.Signals{
 			Relevance: c.relevance, AgeMs: r.tx.NowMs() - c.updatedMs, Confidence: c.confidence, Tier: c.tier})
+		r.ranked = append(r.ranked, c)
 	}
-	slices.SortFunc(r.found, func(a, b candidate) int {
+	slices.SortFunc(r.ranked, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(b.score.Total, a.score.Total), cmp.Compare(b.updatedMs, a.updatedMs), bytes.Compare(a.stored.Key, b.stored.Key))
 	})
 }
 
+func (r *recalling) ranking() recall.Ranking {
+	ranking := r.params.ranking()
+	for i := range r.found {
+		ranking.RelevanceMax = max(ranking.RelevanceMax, r.found[i].relevance)
+	}
+	return ranking
+}
+
+// settled says whether no hit that was not asked for could be among the best: not
+// even if it were of this moment and beyond doubt.
+func (r *recalling) settled() bool {
+	k := int(r.params.topK)
+	if r.unseen == 0 || len(r.ranked) < k {
+		return true
+	}
+	best := r.ranking().Score(recall.Signals{Relevance: r.unseen, Confidence: 1, Tier: recall.TierSession})
+	return r.ranked[k-1].score.Total > best.Total
+}
+
 // choose takes the best, as many as TOPK and BUDGET allow.
-func (r *recalling) choose() []candidate {
+func (r *recalling) choose() []*candidate {
 	p := r.params
-	chosen := r.found
+	chosen := r.ranked
 	if p.budget > 0 {
-		slices.SortStableFunc(chosen, func(a, b candidate) int { return int(flagByte(b.pinned)) - int(flagByte(a.pinned)) })
+		slices.SortStableFunc(chosen, func(a, b *candidate) int { return int(flagByte(b.pinned)) - int(flagByte(a.pinned)) })
 	}
 	chosen = chosen[:min(int(p.topK), len(chosen))]
 	if p.budget == 0 && !p.explain {
 		return chosen
 	}
 	items := make([]recall.Item, len(chosen))
-	for i := range chosen {
-		chosen[i].tokens = r.tokens(&chosen[i])
-		items[i] = recall.Item{Tokens: chosen[i].tokens, Pinned: chosen[i].pinned}
+	for i, c := range chosen {
+		c.tokens = r.tokens(c)
+		items[i] = recall.Item{Tokens: c.tokens, Pinned: c.pinned}
 	}
 	if p.budget == 0 {
 		return chosen
@@ -330,7 +376,7 @@ func (r *recalling) choose() []candidate {
 		budget -= recall.Estimate(memory.PromptHeader)
 	}
 	places, _ := recall.Pack(items, budget)
-	packed := make([]candidate, len(places))
+	packed := make([]*candidate, len(places))
 	for i, place := range places {
 		packed[i] = chosen[place]
 	}
@@ -347,25 +393,34 @@ func (r *recalling) tokens(c *candidate) int {
 	return recall.Estimate(string(r.record.Value))
 }
 
-func (r *recalling) show(chosen []candidate, w *reply.Writer) error {
-	if r.params.format == recallPrompt {
+func (r *recalling) show(chosen []*candidate, w *reply.Writer) error {
+	switch r.params.format {
+	case recallPrompt:
 		text := []byte(memory.PromptHeader)
-		for i := range chosen {
-			mustDecode(chosen[i].stored.Bytes, &r.record)
-			text = r.promptLine(text, &chosen[i])
+		for _, c := range chosen {
+			mustDecode(c.stored.Bytes, &r.record)
+			text = r.promptLine(text, c)
 		}
 		w.Verbatim("txt", string(text))
-		return nil
+	case recallJSON:
+		text := []byte{'['}
+		var fields []memory.Field
+		for i, c := range chosen {
+			if i > 0 {
+				text = append(text, ',')
+			}
+			fields = r.appendHit(fields[:0], c)
+			text = memory.AppendJSON(text, fields)
+		}
+		w.Bulk(append(text, ']'))
+	default:
+		w.Array(len(chosen))
+		var fields []memory.Field
+		for _, c := range chosen {
+			fields = r.appendHit(fields[:0], c)
+			writeMap(w, fields)
+		}
 	}
-	hits := make([][]memory.Field, len(chosen))
-	for i := range chosen {
-		hits[i] = r.hit(&chosen[i])
-	}
-	as := formatPlain
-	if r.params.format == recallJSON {
-		as = formatJSON
-	}
-	writeMaps(w, hits, as)
 	return nil
 }
 
@@ -377,15 +432,15 @@ func (r *recalling) promptLine(dst []byte, c *candidate) []byte {
 		Confidence: rec.Confidence, Value: rec.Value, Text: rec.Text}, time.UTC)
 }
 
-func (r *recalling) hit(c *candidate) []memory.Field {
-	var rec memory.Record
-	mustDecode(c.stored.Bytes, &rec)
+func (r *recalling) appendHit(dst []memory.Field, c *candidate) []memory.Field {
+	rec := &r.record
+	mustDecode(c.stored.Bytes, rec)
 	h := memory.Hit{Key: c.stored.Key, Value: rec.Value, Text: rec.Text, Kind: rec.Kind,
 		TimeMs: rec.UpdatedMs, Source: rec.Source, Score: c.score.Total}
 	if r.params.explain {
 		h.Explain = r.explain(c)
 	}
-	return memory.AppendHitFields(nil, &h)
+	return memory.AppendHitFields(dst, &h)
 }
 
 // explain shows every part of a score, and how many candidates were looked at.

@@ -70,7 +70,7 @@ func (o *Owner) check(entries int) error {
 	o.records.Scan(func(it item) bool {
 		var r memory.Record
 		same, ok := o.docs.Get(it.doc())
-		_, isPinned := o.pinned.Get(it.doc())
+		pin, isPinned := o.pinned.Get(it.doc())
 		switch decodeErr := memory.Decode(it.record(), &r); {
 		case decodeErr != nil:
 			err = fmt.Errorf("record %q: %w", it.key(), decodeErr)
@@ -78,7 +78,7 @@ func (o *Owner) check(entries int) error {
 			err = fmt.Errorf("record %q is not found by its document %d", it.key(), it.doc())
 		case it.doc() > o.lastDoc:
 			err = fmt.Errorf("record %q has document %d, the last is %d", it.key(), it.doc(), o.lastDoc)
-		case isPinned != r.Pinned:
+		case isPinned != r.Pinned || isPinned && &pin[0] != &it[0]:
 			err = fmt.Errorf("record %q: pinned %t, found among the pinned %t", it.key(), r.Pinned, isPinned)
 		case r.Kind.Journaled() && it.seq() == 0:
 			err = fmt.Errorf("record %q has no sequence", it.key())

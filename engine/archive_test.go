@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"slices"
+	"testing"
+
+	"reminis/engine/effect"
+)
+
+// This file owns the archive of tests: rows, history and events made from the
+// batches of a tape, as a store makes them at a checkpoint. It knows effects, and
+// nothing of the engine's structure.
+
+// shelf is the archive: what batches up to seq left.
+type shelf struct {
+	seq     uint64
+	timeMs  int64
+	spaceOf []uint32
+	records map[named]shelved // current records
+	heads   map[named]shelved // last event of each owner
+	ids     []shelved
+	history map[named][]shelved
+	events  map[named][]shelved
+	pruned  map[named]uint64
+	damage  func(event []byte) // what happens to an event's bytes as they are read
+}
+
+// named is a key or an owner in its space.
+type named struct {
+	space uint32
+	name  string
+}
+
+type shelved struct {
+	seq    uint64
+	timeMs int64
+	space  uint32
+	x      effect.Effect
+}
+
+func newShelf(databases int) *shelf {
+	s := &shelf{records: map[named]shelved{}, heads: map[named]shelved{}, history: map[named][]shelved{},
+		events: map[named][]shelved{}, pruned: map[named]uint64{}}
+	for db := range databases {
+		s.spaceOf = append(s.spaceOf, uint32(db))
+	}
+	return s
+}
+
+// take carries the tape's batches after the last taken one up to seq over.
+func (s *shelf) take(t *testing.T, batches [][]byte, seq uint64) {
+	t.Helper()
+	for _, b := range batches {
+		r, err := effect.NewReader(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Seq <= s.seq || r.Seq > seq {
+			continue
+		}
+		for {
+			var x effect.Effect
+			more, err := r.Next(&x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !more {
+				break
+			}
+			for _, field := range []*[]byte{&x.Key, &x.Field, &x.Value, &x.Event} {
+				*field = slices.Clone(*field)
+			}
+			s.put(shelved{r.Seq, r.TimeMs, s.spaceOf[x.DB], x})
+		}
+		s.seq, s.timeMs = r.Seq, r.TimeMs
+	}
+}
+
+func (s *shelf) put(c shelved) {
+	key := named{c.space, string(c.x.Key)}
+	owner := named{c.space, string(c.x.Owner())}
+	switch c.x.Kind {
+	case effect.RecordPut:
+		s.records[key] = c
+	case effect.RecordForget:
+		delete(s.records, key)
+	case effect.RecordDeadline:
+		if stood, ok := s.records[key]; ok {
+			stood.x.DeadlineMs = c.x.DeadlineMs
+			s.records[key] = stood
+		}
+	case effect.EventAppend:
+		if owner = key; len(c.x.Key) == 0 {
+			owner = named{serverSpace, ""}
+		}
+	case effect.CommandDone:
+		s.ids = append(s.ids, c)
+	case effect.DBSwap:
+		a, b := &s.spaceOf[c.x.DB], &s.spaceOf[c.x.Number]
+		*a, *b = *b, *a
+	}
+	if len(c.x.Event) > 0 {
+		s.heads[owner] = c
+		s.events[owner] = append(s.events[owner], c)
+	}
+	switch c.x.Kind {
+	case effect.RecordPut, effect.RecordForget, effect.RecordDeadline:
+		s.history[key] = append(s.history[key], c)
+		s.prune(key)
+	}
+}
+
+// prune keeps as many versions as the newest one asks for.
+func (s *shelf) prune(key named) {
+	list := s.history[key]
+	keep, puts := int64(0), int64(0)
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].x.Kind != effect.RecordPut {
+			continue
+		}
+		if puts == 0 {
+			keep = list[i].x.Count
+		}
+		if puts++; puts > keep {
+			s.pruned[key] = list[i].seq
+			s.history[key] = list[i+1:]
+			return
+		}
+	}
+}
+
+// recover hands rows to e as a store does.
+func (s *shelf) recover(t *testing.T, e *Engine) {
+	t.Helper()
+	e.Spaces(s.spaceOf)
+	dbOf := map[uint32]uint32{}
+	for db, space := range s.spaceOf {
+		dbOf[space] = uint32(db)
+	}
+	give := func(c shelved, x effect.Effect) {
+		if x.DB = dbOf[c.space]; c.space == serverSpace {
+			x.DB = 0
+		}
+		if err := e.Row(&x, c.seq, c.timeMs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range s.records {
+		x := c.x
+		x.Event = nil
+		give(c, x)
+	}
+	for owner, c := range s.heads {
+		c.space = owner.space
+		give(c, effect.Effect{Kind: effect.EventAppend, Key: []byte(owner.name), Event: c.x.Event})
+	}
+	for _, c := range s.ids {
+		give(c, c.x)
+	}
+}
+
+func (s *shelf) each(list []shelved, fromSeq, toSeq uint64, reverse bool, visit func(c *shelved) bool) {
+	for i := range list {
+		c := &list[i]
+		if reverse {
+			c = &list[len(list)-1-i]
+		}
+		if c.seq >= fromSeq && c.seq <= toSeq && !visit(c) {
+			return
+		}
+	}
+}
+
+// History implements Archive.
+func (s *shelf) History(space uint32, key []byte, fromSeq, toSeq uint64, reverse bool, visit func(seq uint64, timeMs int64, x *effect.Effect) bool) error {
+	s.each(s.history[named{space, string(key)}], fromSeq, toSeq, reverse, func(c *shelved) bool { return visit(c.seq, c.timeMs, &c.x) })
+	return nil
+}
+
+// Events implements Archive.
+func (s *shelf) Events(space uint32, owner []byte, fromSeq, toSeq uint64, reverse bool, visit func(seq uint64, timeMs int64, event []byte) bool) error {
+	s.each(s.events[named{space, string(owner)}], fromSeq, toSeq, reverse, func(c *shelved) bool {
+		event := slices.Clone(c.x.Event)
+		if s.damage != nil {
+			s.damage(event)
+		}
+		return visit(c.seq, c.timeMs, event)
+	})
+	return nil
+}
+
+// Pruned implements Archive.
+func (s *shelf) Pruned(space uint32, key []byte) (uint64, error) {
+	return s.pruned[named{space, string(key)}], nil
+}

@@ -1,0 +1,880 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"reminis/engine/effect"
+	"reminis/engine/memory"
+	"reminis/engine/recall"
+)
+
+// This file is the metamorphic test of memory records: random changes, checkpoints
+// and restarts, against a model that remembers everything that ever happened and
+// answers every question about the past by looking through it.
+
+// told is one thing that happened to a record, as the model remembers it.
+type told struct {
+	seq        uint64
+	timeMs     int64
+	op         string // put, forget, deadline
+	version    uint64
+	value      string
+	deadlineMs int64
+}
+
+// modelRecord is a record that stands.
+type modelRecord struct {
+	kind       memory.Kind
+	version    uint64
+	value      string
+	deadlineMs int64
+}
+
+// modelEvent is one line of an owner's audit.
+type modelEvent struct {
+	op           memory.Op
+	key          string
+	version, old uint64
+}
+
+// modelSpace is a database's owners, which SWAPDB moves.
+type modelSpace struct {
+	records map[string]modelRecord
+	history map[string][]told
+	events  map[string][]modelEvent // by owner
+	ids     map[string]uint64
+}
+
+// recordWorld is an engine with an archive, and its model.
+type recordWorld struct {
+	t      *testing.T
+	r      *rand.Rand
+	clock  *fakeClock
+	tape   *tape
+	shelf  *shelf
+	e      *Engine
+	spaces []*modelSpace
+	keep   int // versions that history keeps
+	resets int // events in the server's chain
+	ids    int
+}
+
+const recordDatabases = 2
+
+func newRecordWorld(t *testing.T, seed uint64, keep int) *recordWorld {
+	w := &recordWorld{t: t, r: rand.New(rand.NewPCG(seed, 7)), clock: &fakeClock{ms: 1_000_000}, tape: &tape{}, shelf: newShelf(recordDatabases), keep: keep}
+	for range recordDatabases {
+		w.spaces = append(w.spaces, &modelSpace{map[string]modelRecord{}, map[string][]told{}, map[string][]modelEvent{}, map[string]uint64{}})
+	}
+	w.open()
+	return w
+}
+
+func (w *recordWorld) open() {
+	w.e = Open(Options{Databases: recordDatabases, Journal: w.tape, Clock: w.clock, Archive: w.shelf})
+}
+
+// restart recovers rows and the tape's tail into a fresh engine. Working records
+// do not survive it.
+func (w *recordWorld) restart() {
+	w.open()
+	w.shelf.recover(w.t, w.e)
+	for _, b := range w.tape.batches {
+		r, err := effect.NewReader(b)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if r.Seq <= w.shelf.seq {
+			continue
+		}
+		if err := w.e.Batch(&r); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.e.Checkpointed(w.shelf.seq)
+	for _, s := range w.spaces {
+		for key, r := range s.records {
+			if r.kind == memory.Working {
+				delete(s.records, key)
+			}
+		}
+	}
+}
+
+func (w *recordWorld) checkpoint() {
+	seq := w.shelf.seq + w.r.Uint64N(w.tape.seq-w.shelf.seq+1)
+	w.shelf.take(w.t, w.tape.batches, seq)
+	w.e.Checkpointed(seq)
+}
+
+func (w *recordWorld) key() string {
+	return fmt.Sprintf("p:u%d:s:k%d", w.r.IntN(3), w.r.IntN(5))
+}
+
+func ownerOf(key string) string { return key[:4] }
+
+// change is what one transaction did, whose sequence the model learns at its end.
+type pendingTold struct {
+	space *modelSpace
+	key   string
+	told
+}
+
+// step runs one transaction of one or several changes.
+func (w *recordWorld) step() {
+	tx := w.e.Begin()
+	db := w.r.IntN(recordDatabases)
+	tx.DB = db
+	changes := 1
+	if w.r.IntN(4) == 0 {
+		changes = 1 + w.r.IntN(4)
+	}
+	keys := make([][]byte, changes)
+	for i := range keys {
+		keys[i] = []byte(w.key())
+		if i > 0 && w.r.IntN(2) == 0 {
+			keys[i] = keys[i-1]
+		}
+	}
+	others := make([][]byte, changes)
+	for i := range others {
+		others[i] = fmt.Appendf(nil, "%s:s:k%d", ownerOf(string(keys[i])), w.r.IntN(5))
+	}
+	tx.LockRecords(slices.Concat(keys, others), 0)
+	var happened []pendingTold
+	for i := range keys {
+		w.change(tx, w.spaces[db], string(keys[i]), string(others[i]), &happened)
+	}
+	w.look(tx, db)
+	tx.Commit()
+	for _, h := range happened {
+		h.seq, h.timeMs = tx.Seq(), w.clock.ms
+		h.space.history[h.key] = append(h.space.history[h.key], h.told)
+	}
+	tx.Done()
+}
+
+// change does one operation on both sides.
+func (w *recordWorld) change(tx *Tx, s *modelSpace, key, other string, happened *[]pendingTold) {
+	stood, exists := s.records[key]
+	switch w.r.IntN(8) {
+	case 0, 1, 2, 3:
+		r := modelRecord{kind: memory.Kind(1 + w.r.IntN(4)), version: stood.version + 1, value: fmt.Sprintf("\"value %d\"", w.r.IntN(1e6))}
+		if w.r.IntN(3) == 0 {
+			r.deadlineMs = w.clock.ms + 1 + w.r.Int64N(60)
+		}
+		w.put(tx, s, key, r, happened)
+	case 4:
+		event := tx.NewEvent()
+		if got := tx.ForgetRecord([]byte(key), &event); got != exists {
+			w.t.Fatalf("ForgetRecord %s: %v", key, got)
+		}
+		w.forgotten(s, key, memory.OpForget, happened)
+	case 5:
+		ms := int64(0)
+		if w.r.IntN(2) == 0 {
+			ms = w.clock.ms + 1 + w.r.Int64N(60)
+		}
+		if got := tx.SetDeadline([]byte(key), ms); got != exists {
+			w.t.Fatalf("SetDeadline %s: %v", key, got)
+		}
+		if exists && stood.deadlineMs != ms {
+			stood.deadlineMs = ms
+			s.records[key] = stood
+			if stood.kind.Journaled() {
+				s.events[ownerOf(key)] = append(s.events[ownerOf(key)], modelEvent{memory.OpExpire, key, stood.version, stood.version})
+				*happened = append(*happened, pendingTold{s, key, told{op: "deadline", deadlineMs: ms}})
+			}
+		}
+	case 6:
+		w.move(tx, s, key, other, happened)
+	case 7:
+		if exists {
+			w.ids++
+			id := fmt.Sprint(ownerOf(key), w.ids)
+			digest := memory.DigestPayload([]byte(id))
+			tx.MarkDone([]byte(ownerOf(key)), memory.DigestID([]byte(ownerOf(key)), []byte(id)), digest, stood.version, true)
+			s.ids[id] = stood.version
+		}
+	}
+}
+
+func (w *recordWorld) put(tx *Tx, s *modelSpace, key string, r modelRecord, happened *[]pendingTold) {
+	stood, exists := s.records[key]
+	parsed, err := w.e.Layout().ParseKey([]byte(key))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	record := memory.Record{Value: []byte(r.value), Kind: r.kind, Version: r.version, Confidence: 1, DeadlineMs: r.deadlineMs,
+		CreatedMs: w.clock.ms, UpdatedMs: w.clock.ms, Pinned: w.r.IntN(5) == 0}
+	event := tx.NewEvent()
+	event.Op, event.Key, event.Version = memory.OpSet, []byte(key), r.version
+	if exists {
+		event.OldVersion = stood.version
+		if stood.kind.Journaled() && !r.kind.Journaled() {
+			w.forgotten(s, key, memory.OpForget, happened)
+		}
+	}
+	tx.PutRecord(parsed, &record, &event, w.keep)
+	s.records[key] = r
+	if r.kind.Journaled() {
+		s.events[ownerOf(key)] = append(s.events[ownerOf(key)], modelEvent{memory.OpSet, key, r.version, event.OldVersion})
+		*happened = append(*happened, pendingTold{s, key, told{op: "put", version: r.version, value: r.value, deadlineMs: r.deadlineMs}})
+	}
+}
+
+// forgotten ends a record of the model.
+func (w *recordWorld) forgotten(s *modelSpace, key string, op memory.Op, happened *[]pendingTold) {
+	stood, exists := s.records[key]
+	if !exists {
+		return
+	}
+	delete(s.records, key)
+	if stood.kind.Journaled() {
+		s.events[ownerOf(key)] = append(s.events[ownerOf(key)], modelEvent{op, key, 0, stood.version})
+		*happened = append(*happened, pendingTold{s, key, told{op: "forget", version: stood.version}})
+	}
+}
+
+func (w *recordWorld) move(tx *Tx, s *modelSpace, key, other string, happened *[]pendingTold) {
+	if key == other {
+		return
+	}
+	rename := w.r.IntN(2) == 0
+	f := tx.Copy
+	if rename {
+		f = tx.Rename
+	}
+	stood, exists := s.records[key]
+	if got, err := f([]byte(key), []byte(other), tx.DB); err != nil || got != exists {
+		w.t.Fatalf("%s to %s: %v %v", key, other, got, err)
+	}
+	if !exists {
+		return
+	}
+	w.forgotten(s, other, memory.OpForget, happened)
+	if rename {
+		w.forgotten(s, key, memory.OpForget, happened)
+	}
+	r := stood
+	r.version = 1
+	s.records[other] = r
+	if r.kind.Journaled() {
+		s.events[ownerOf(other)] = append(s.events[ownerOf(other)], modelEvent{memory.OpInit, other, 1, 0})
+		*happened = append(*happened, pendingTold{s, other, told{op: "put", version: 1, value: r.value, deadlineMs: r.deadlineMs}})
+	}
+}
+
+// pass lets time pass; what expires does so at once.
+func (w *recordWorld) pass() {
+	w.clock.ms += w.r.Int64N(20)
+	from := len(w.tape.batches)
+	w.e.ExpireDue()
+	ended := map[named]uint64{}
+	for _, b := range w.tape.batches[from:] {
+		r, _ := effect.NewReader(b)
+		for {
+			var x effect.Effect
+			more, err := r.Next(&x)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			if !more {
+				break
+			}
+			ended[named{x.DB, string(x.Key)}] = r.Seq
+		}
+	}
+	// Owners' events come in the order of batches.
+	type end struct {
+		db  int
+		key string
+		seq uint64
+	}
+	var ends []end
+	for db, s := range w.spaces {
+		for key, r := range s.records {
+			if r.deadlineMs == 0 || w.clock.ms <= r.deadlineMs {
+				continue
+			}
+			if r.kind == memory.Working {
+				delete(s.records, key)
+				continue
+			}
+			seq, ok := ended[named{uint32(db), key}]
+			if !ok {
+				w.t.Fatalf("%s did not expire", key)
+			}
+			ends = append(ends, end{db, key, seq})
+		}
+	}
+	slices.SortFunc(ends, func(a, b end) int { return int(a.seq) - int(b.seq) })
+	for _, x := range ends {
+		var happened []pendingTold
+		w.forgotten(w.spaces[x.db], x.key, memory.OpExpire, &happened)
+		for _, h := range happened {
+			h.seq, h.timeMs = x.seq, w.clock.ms
+			h.space.history[h.key] = append(h.space.history[h.key], h.told)
+		}
+	}
+}
+
+// rare is what happens to whole databases.
+func (w *recordWorld) rare() {
+	tx := w.e.Begin()
+	db := w.r.IntN(recordDatabases)
+	tx.DB = db
+	tx.LockAll()
+	var happened []pendingTold
+	if w.r.IntN(2) == 0 {
+		tx.Swap(0, 1)
+		w.spaces[0], w.spaces[1] = w.spaces[1], w.spaces[0]
+	} else {
+		s := w.spaces[db]
+		if len(s.records) > 0 {
+			w.resets++
+		}
+		for key, r := range s.records {
+			if r.kind.Journaled() {
+				happened = append(happened, pendingTold{s, key, told{op: "forget", version: r.version}})
+			}
+			delete(s.records, key)
+		}
+		tx.Flush(db)
+	}
+	tx.Commit()
+	for _, h := range happened {
+		h.seq, h.timeMs = tx.Seq(), w.clock.ms
+		h.space.history[h.key] = append(h.space.history[h.key], h.told)
+	}
+	tx.Done()
+}
+
+// look compares what stands, inside the transaction that changed it.
+func (w *recordWorld) look(tx *Tx, db int) {
+	w.t.Helper()
+	for u := range 3 {
+		owner := fmt.Sprintf("p:u%d", u)
+		view, ok := tx.OwnerView([]byte(owner))
+		if !ok {
+			continue
+		}
+		count := 0
+		for key, r := range w.spaces[db].records {
+			if ownerOf(key) != owner {
+				continue
+			}
+			count++
+			got, ok := view.Get([]byte(key))
+			var record memory.Record
+			if !ok || memory.Decode(got.Bytes, &record) != nil {
+				w.t.Fatalf("%s is not there", key)
+			}
+			if string(record.Value) != r.value || record.Version != r.version || got.DeadlineMs != r.deadlineMs || record.Kind != r.kind {
+				w.t.Fatalf("%s: have %s %d %d, want %+v", key, record.Value, record.Version, got.DeadlineMs, r)
+			}
+		}
+		if view.Len() != count {
+			w.t.Fatalf("%s has %d records, the model %d", owner, view.Len(), count)
+		}
+	}
+}
+
+// compare asks about everything that ever was.
+func (w *recordWorld) compare() {
+	w.t.Helper()
+	if err := w.e.Check(); err != nil {
+		w.t.Fatal(err)
+	}
+	for db, s := range w.spaces {
+		tx := w.e.Begin()
+		tx.DB = db
+		w.look(tx, db)
+		for u := range 3 {
+			owner := fmt.Sprintf("p:u%d", u)
+			view, ok := tx.OwnerView([]byte(owner))
+			if !ok {
+				continue
+			}
+			w.compareEvents(view, s.events[owner])
+			for k := range 5 {
+				key := fmt.Sprintf("%s:s:k%d", owner, k)
+				w.compareHistory(view, key, s.history[key])
+			}
+			w.compareText(view, s)
+		}
+		w.compareIDs(tx, s)
+		server := tx.ServerView()
+		if state, err := server.Verify(); err != nil || !state.OK() || state.Length != uint64(w.resets) {
+			w.t.Fatalf("the server's chain: %+v %v, want %d events", state, err, w.resets)
+		}
+		tx.Commit()
+		tx.Done()
+	}
+}
+
+func (w *recordWorld) compareEvents(view *OwnerView, want []modelEvent) {
+	w.t.Helper()
+	state, err := view.Verify()
+	if err != nil || !state.OK() || state.Length != uint64(len(want)) {
+		w.t.Fatalf("%s: %+v %v, want %d events", view.Name, state, err, len(want))
+	}
+	for _, reverse := range []bool{false, true} {
+		var got []modelEvent
+		err := view.Events(0, ^uint64(0), reverse, func(_ uint64, event []byte) bool {
+			var e memory.Event
+			_, encoded, _ := memory.SplitLinked(event)
+			if err := memory.DecodeEvent(encoded, &e); err != nil {
+				w.t.Fatal(err)
+			}
+			got = append(got, modelEvent{e.Op, string(e.Key), e.Version, e.OldVersion})
+			return true
+		})
+		if reverse {
+			slices.Reverse(got)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			w.t.Fatalf("%s, reverse %v: %v\nhave %v\nwant %v", view.Name, reverse, err, got, want)
+		}
+	}
+}
+
+func (w *recordWorld) compareHistory(view *OwnerView, key string, want []told) {
+	w.t.Helper()
+	incomplete, err := view.Incomplete([]byte(key))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, reverse := range []bool{false, true} {
+		var got []told
+		err := view.History([]byte(key), 0, ^uint64(0), reverse, func(c Change) bool {
+			h := told{seq: c.Seq, timeMs: c.TimeMs, version: c.Version, deadlineMs: c.DeadlineMs}
+			h.op = map[effect.Kind]string{effect.RecordPut: "put", effect.RecordForget: "forget", effect.RecordDeadline: "deadline"}[c.Kind]
+			if c.Kind == effect.RecordPut {
+				var r memory.Record
+				if err := memory.Decode(c.Bytes, &r); err != nil {
+					w.t.Fatal(err)
+				}
+				h.value = string(r.Value)
+			}
+			got = append(got, h)
+			return true
+		})
+		if reverse {
+			slices.Reverse(got)
+		}
+		tail := want
+		if incomplete && len(got) <= len(want) {
+			tail = want[len(want)-len(got):]
+		}
+		if err != nil || !slices.Equal(got, tail) {
+			w.t.Fatalf("history of %s, reverse %v: %v\nhave %v\nwant %v", key, reverse, err, got, tail)
+		}
+		if versions := slices.DeleteFunc(got, func(h told) bool { return h.op != "put" }); incomplete && len(versions) < w.keep {
+			w.t.Fatalf("%s: %d versions are retained, %d are to be", key, len(versions), w.keep)
+		}
+	}
+	for range 6 {
+		moment := memory.Moment{Set: true, TimeMs: w.clock.ms - w.r.Int64N(200)}
+		if w.r.IntN(2) == 0 {
+			moment = memory.Moment{Set: true, BySeq: true, Seq: w.r.Uint64N(w.tape.seq + 2)}
+		}
+		w.compareAt(view, key, want, moment, incomplete)
+	}
+	for n := range uint64(4) {
+		w.compareVersion(view, key, want, n, incomplete)
+	}
+}
+
+// compareAt: the answer is the model's, or that it is no longer known.
+func (w *recordWorld) compareAt(view *OwnerView, key string, all []told, moment memory.Moment, incomplete bool) {
+	w.t.Helper()
+	value, deadlineMs, ok, atMs := "", int64(0), false, moment.TimeMs
+	for _, h := range all {
+		if !moment.Covers(h.seq, h.timeMs) {
+			break
+		}
+		if moment.BySeq {
+			atMs = h.timeMs
+		}
+		switch h.op {
+		case "put":
+			value, deadlineMs, ok = h.value, h.deadlineMs, true
+		case "forget":
+			ok = false
+		case "deadline":
+			deadlineMs = h.deadlineMs
+		}
+	}
+	ok = ok && (deadlineMs == 0 || atMs <= deadlineMs)
+	r, _, got, err := view.At([]byte(key), moment)
+	if err == ErrRetention && incomplete {
+		return
+	}
+	if err != nil || got != ok {
+		w.t.Fatalf("%s at %+v: %v %v, want %v\n%v", key, moment, got, err, ok, all)
+	}
+	if !ok {
+		return
+	}
+	var record memory.Record
+	if err := memory.Decode(r.Bytes, &record); err != nil {
+		w.t.Fatal(err)
+	}
+	if string(record.Value) != value || r.DeadlineMs != deadlineMs {
+		w.t.Fatalf("%s at %+v: %s until %d, want %s until %d", key, moment, record.Value, r.DeadlineMs, value, deadlineMs)
+	}
+}
+
+func (w *recordWorld) compareVersion(view *OwnerView, key string, all []told, n uint64, incomplete bool) {
+	w.t.Helper()
+	value, ok := "", false
+	for _, h := range all {
+		if h.op == "put" && h.version == n {
+			value, ok = h.value, true
+		}
+	}
+	made, got, err := view.Version([]byte(key), n)
+	if incomplete && (err == ErrRetention || !got) {
+		return
+	}
+	var r memory.Record
+	if got {
+		if err := memory.Decode(made.Bytes, &r); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	if err != nil || got != ok || string(r.Value) != value {
+		w.t.Fatalf("%s version %d: %v %v %s, want %v %s", key, n, got, err, r.Value, ok, value)
+	}
+}
+
+// compareText finds every record by its own words.
+func (w *recordWorld) compareText(view *OwnerView, s *modelSpace) {
+	w.t.Helper()
+	for key, r := range s.records {
+		if ownerOf(key) != view.Name {
+			continue
+		}
+		found := view.Index().Search(recall.Query{Text: r.value, Limit: 100, Accept: func(doc uint64) bool {
+			stored, ok := view.ByDoc(doc)
+			return ok && string(stored.Key) == key
+		}})
+		if len(found.Hits) != 1 {
+			w.t.Fatalf("%s is found %d times by %q", key, len(found.Hits), r.value)
+		}
+	}
+}
+
+func (w *recordWorld) compareIDs(tx *Tx, s *modelSpace) {
+	w.t.Helper()
+	for id, version := range s.ids {
+		owner := []byte(id[:4])
+		done, verdict := tx.CommandDone(owner, memory.DigestID(owner, []byte(id)), memory.DigestPayload([]byte(id)))
+		if verdict != memory.Duplicated || done.Version != version {
+			w.t.Fatalf("command %s: %v %+v, want version %d", id, verdict, done, version)
+		}
+		if _, verdict := tx.CommandDone(owner, memory.DigestID(owner, []byte(id)), memory.PayloadDigest{1}); verdict != memory.Conflict {
+			w.t.Fatalf("command %s with another payload: %v", id, verdict)
+		}
+		tx.Commit()
+	}
+}
+
+func TestRecordsMetamorphic(t *testing.T) {
+	seeds := []uint64{*seedFlag}
+	if *seedFlag == 0 {
+		seeds = []uint64{rand.Uint64(), rand.Uint64(), 1, 2}
+	}
+	for _, seed := range seeds {
+		for _, keep := range []int{1000, 3} {
+			t.Run(fmt.Sprintf("seed %d keep %d", seed, keep), func(t *testing.T) {
+				w := newRecordWorld(t, seed, keep)
+				for i := range 600 {
+					w.step()
+					w.pass()
+					if w.r.IntN(40) == 0 {
+						w.rare()
+					}
+					if w.r.IntN(20) == 0 {
+						w.checkpoint()
+					}
+					if w.r.IntN(60) == 0 {
+						w.restart()
+					}
+					if i%29 == 0 || i > 595 {
+						w.compare()
+					}
+				}
+			})
+		}
+	}
+}
+
+// recordEngine is an engine with an archive and a few versions of one owner's
+// records, of which the first few are in the archive.
+func recordEngine(t *testing.T) (*recordWorld, *modelSpace) {
+	w := newRecordWorld(t, 1, 1000)
+	for i := range 8 {
+		tx := w.e.Begin()
+		tx.LockRecords([][]byte{[]byte("p:u0:s:k0")}, 0)
+		var happened []pendingTold
+		w.put(tx, w.spaces[0], "p:u0:s:k0", modelRecord{kind: memory.Profile, version: uint64(i) + 1, value: fmt.Sprint(i)}, &happened)
+		tx.Commit()
+		tx.Done()
+		if i == 4 {
+			w.shelf.take(t, w.tape.batches, w.tape.seq)
+			w.e.Checkpointed(w.tape.seq)
+		}
+	}
+	return w, w.spaces[0]
+}
+
+func verify(t *testing.T, e *Engine, owner string) memory.ChainState {
+	t.Helper()
+	tx := e.Begin()
+	defer tx.Done()
+	defer tx.Commit()
+	view, ok := tx.OwnerView([]byte(owner))
+	if !ok {
+		t.Fatal("no owner")
+	}
+	state, err := view.Verify()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+// TestVerifyNamesEveryFlippedByte flips every byte of every event, in memory and
+// in the archive.
+func TestVerifyNamesEveryFlippedByte(t *testing.T) {
+	w, _ := recordEngine(t)
+	if state := verify(t, w.e, "p:u0"); !state.OK() || state.Length != 8 {
+		t.Fatalf("%+v", state)
+	}
+	owner := w.e.owners.find(0, []byte("p:u0"))
+	for i := range owner.pending {
+		c := &owner.pending[i]
+		for at := range c.event {
+			c.event[at] ^= 0x10
+			if state := verify(t, w.e, "p:u0"); state.OK() || state.FirstBad != c.seq {
+				t.Fatalf("batch %d, byte %d: %+v", c.seq, at, state)
+			}
+			c.event[at] ^= 0x10
+		}
+	}
+	archived := w.shelf.events[named{0, "p:u0"}]
+	for i := range archived {
+		for at := range archived[i].x.Event {
+			number := 0
+			w.shelf.damage = func(event []byte) {
+				if number == i {
+					event[at] ^= 1
+				}
+				number++
+			}
+			if state := verify(t, w.e, "p:u0"); state.OK() || state.FirstBad != archived[i].seq {
+				t.Fatalf("archived batch %d, byte %d: %+v", archived[i].seq, at, state)
+			}
+		}
+	}
+}
+
+// TestVerifyNoticesMissingEvents takes events out of the middle and off the end,
+// and gives the last another sequence.
+func TestVerifyNoticesMissingEvents(t *testing.T) {
+	for name, damage := range map[string]func(o *Owner){
+		"middle":   func(o *Owner) { o.pending = slices.Delete(o.pending, 1, 2) },
+		"end":      func(o *Owner) { o.pending = o.pending[:len(o.pending)-1] },
+		"all":      func(o *Owner) { o.pending = nil },
+		"sequence": func(o *Owner) { o.pending[len(o.pending)-1].seq += 5 },
+		"time": func(o *Owner) {
+			// The time in the event is part of the chain.
+			o.pending[0].event[len(memory.Link{})+3] ^= 4
+		},
+	} {
+		w, _ := recordEngine(t)
+		damage(w.e.owners.find(0, []byte("p:u0")))
+		if state := verify(t, w.e, "p:u0"); state.OK() {
+			t.Errorf("%s: %+v", name, state)
+		}
+	}
+}
+
+// TestWithoutArchive keeps a bounded past: what is gone is an error, never a
+// guess, and the chain still verifies.
+func TestWithoutArchive(t *testing.T) {
+	clock := &fakeClock{ms: 1000}
+	e := Open(Options{Clock: clock, Memory: MemoryOptions{PendingMax: 8}})
+	w := &recordWorld{t: t, r: rand.New(rand.NewPCG(1, 1)), clock: clock, e: e, keep: 1000}
+	s := &modelSpace{map[string]modelRecord{}, map[string][]told{}, map[string][]modelEvent{}, map[string]uint64{}}
+	put := func(key string) {
+		clock.ms++
+		tx := e.Begin()
+		tx.LockRecords([][]byte{[]byte(key)}, 0)
+		w.put(tx, s, key, modelRecord{kind: memory.Profile, version: s.records[key].version + 1, value: "1"}, new([]pendingTold))
+		tx.Commit()
+		tx.Done()
+	}
+	put("p:u0:s:old")
+	for range 30 {
+		put("p:u0:s:busy")
+	}
+	if state := verify(t, e, "p:u0"); !state.OK() || state.Length != 31 {
+		t.Fatalf("%+v", state)
+	}
+	tx := e.Begin()
+	defer tx.Done()
+	defer tx.Commit()
+	view, _ := tx.OwnerView([]byte("p:u0"))
+	for _, test := range []struct {
+		key     string
+		moment  memory.Moment
+		version uint64
+		err     error
+	}{
+		{"p:u0:s:busy", memory.Moment{Set: true, TimeMs: clock.ms}, 30, nil},
+		{"p:u0:s:busy", memory.Moment{Set: true, BySeq: true, Seq: 30}, 29, nil},
+		{"p:u0:s:busy", memory.Moment{Set: true, TimeMs: 1003}, 0, ErrRetention},
+		{"p:u0:s:busy", memory.Moment{Set: true, BySeq: true, Seq: 2}, 0, ErrRetention},
+		{"p:u0:s:old", memory.Moment{Set: true, TimeMs: clock.ms}, 1, nil},
+		{"p:u0:s:old", memory.Moment{Set: true, BySeq: true, Seq: 1}, 1, nil},
+		{"p:u0:s:old", memory.Moment{Set: true, TimeMs: 1001}, 0, ErrRetention},
+		{"p:u0:s:never", memory.Moment{Set: true, TimeMs: clock.ms}, 0, ErrRetention},
+	} {
+		_, made, ok, err := view.At([]byte(test.key), test.moment)
+		if err != test.err || made.Version != test.version || ok != (test.err == nil) {
+			t.Errorf("%s at %+v: version %d, %v, %v", test.key, test.moment, made.Version, ok, err)
+		}
+	}
+	if _, _, err := view.Version([]byte("p:u0:s:busy"), 1); err != ErrRetention {
+		t.Errorf("version 1: %v", err)
+	}
+}
+
+// TestExpiryOfSeveralOwners ends records of many owners in one pass, in which
+// owners come in no order.
+func TestExpiryOfSeveralOwners(t *testing.T) {
+	clock := &fakeClock{ms: 1000}
+	e := Open(Options{Clock: clock})
+	w := &recordWorld{t: t, r: rand.New(rand.NewPCG(1, 1)), clock: clock, e: e, keep: 10}
+	s := &modelSpace{map[string]modelRecord{}, map[string][]told{}, map[string][]modelEvent{}, map[string]uint64{}}
+	for i := range 500 {
+		key := fmt.Sprintf("p:u%d:s:k%d", (i*7)%10, i)
+		tx := e.Begin()
+		tx.LockRecords([][]byte{[]byte(key)}, 0)
+		w.put(tx, s, key, modelRecord{kind: memory.Session, version: 1, value: "1", deadlineMs: 1001 + int64(i*13%97)}, new([]pendingTold))
+		tx.Commit()
+		tx.Done()
+	}
+	clock.ms = 2000
+	e.ExpireDue()
+	if keys, _ := e.Size(0); keys != 0 {
+		t.Errorf("%d keys are left", keys)
+	}
+	if err := e.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestConcurrentOwners writes, recalls, verifies and checkpoints at once:
+// transactions over two owners in both orders do not block each other for ever,
+// and a recall finds whatever was acknowledged before it.
+func TestConcurrentOwners(t *testing.T) {
+	var mu sync.Mutex // of the shelf, which is read and taken into
+	tape, clock := &tape{}, &fakeClock{ms: 1000}
+	s := newShelf(16)
+	e := Open(Options{Journal: tape, Clock: clock, Archive: &lockedShelf{&mu, s}})
+	write := func(tx *Tx, key, value string) {
+		parsed, err := e.Layout().ParseKey([]byte(key))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		record := memory.Record{Value: []byte(value), Text: true, Kind: memory.Session, Version: 1, Confidence: 1, UpdatedMs: 1}
+		event := tx.NewEvent()
+		event.Op, event.Key, event.Version = memory.OpSet, parsed.Text, 1
+		tx.PutRecord(parsed, &record, &event, 10)
+	}
+	var group sync.WaitGroup
+	for g := range 4 {
+		group.Go(func() {
+			for i := range 60 {
+				a, b := fmt.Sprintf("p:u0:s:g%di%d", g, i), fmt.Sprintf("p:u1:s:g%di%d", g, i)
+				keys := [][]byte{[]byte(a), []byte(b)}
+				if g%2 == 0 {
+					slices.Reverse(keys)
+				}
+				tx := e.Begin()
+				tx.LockRecords(keys, 0)
+				for _, key := range keys {
+					write(tx, string(key), fmt.Sprintf("word%dx%d", g, i))
+				}
+				tx.Commit()
+				view, _ := tx.OwnerView([]byte("p:u1"))
+				hits := view.Index().Search(recall.Query{Text: fmt.Sprintf("word%dx%d", g, i), Limit: 3}).Hits
+				if len(hits) != 1 {
+					t.Errorf("%s: %d hits", b, len(hits))
+				}
+				if state, err := view.Verify(); err != nil || !state.OK() {
+					t.Errorf("%+v %v", state, err)
+				}
+				tx.Done()
+			}
+		})
+	}
+	group.Go(func() {
+		for range 30 {
+			tape.mu.Lock()
+			seq, batches := tape.seq, slices.Clone(tape.batches)
+			tape.mu.Unlock()
+			mu.Lock()
+			s.take(t, batches, seq)
+			mu.Unlock()
+			e.Checkpointed(seq)
+		}
+	})
+	group.Wait()
+	if err := e.Check(); err != nil {
+		t.Error(err)
+	}
+	if state := verify(t, e, "p:u0"); !state.OK() || state.Length != 240 {
+		t.Errorf("%+v", state)
+	}
+}
+
+// lockedShelf is a shelf that may be read and taken into at once.
+type lockedShelf struct {
+	mu *sync.Mutex
+	s  *shelf
+}
+
+// History implements Archive.
+func (l *lockedShelf) History(space uint32, key []byte, fromSeq, toSeq uint64, reverse bool, visit func(seq uint64, timeMs int64, x *effect.Effect) bool) error {
+	l.mu.Lock()
+	list := slices.Clone(l.s.history[named{space, string(key)}])
+	l.mu.Unlock()
+	l.s.each(list, fromSeq, toSeq, reverse, func(c *shelved) bool { return visit(c.seq, c.timeMs, &c.x) })
+	return nil
+}
+
+// Events implements Archive.
+func (l *lockedShelf) Events(space uint32, owner []byte, fromSeq, toSeq uint64, reverse bool, visit func(seq uint64, timeMs int64, event []byte) bool) error {
+	l.mu.Lock()
+	list := slices.Clone(l.s.events[named{space, string(owner)}])
+	l.mu.Unlock()
+	l.s.each(list, fromSeq, toSeq, reverse, func(c *shelved) bool { return visit(c.seq, c.timeMs, c.x.Event) })
+	return nil
+}
+
+// Pruned implements Archive.
+func (l *lockedShelf) Pruned(space uint32, key []byte) (uint64, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.s.Pruned(space, key)
+}
