@@ -28,6 +28,7 @@ func Host(s *Server, config *Config, core *commands.Core, shutdown func()) {
 		server: s, config: config, shutdown: shutdown, runID: newRunID(), startMs: s.now(), rates: rates,
 	}
 	applyLimits(config, core)
+	s.FollowConfig(config)
 }
 
 // newRunID is 40 random hexadecimal digits.

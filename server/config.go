@@ -146,6 +146,10 @@ func (c *Config) Set(pairs []string, local bool) error {
 			return setError(d.name, err)
 		}
 		if v.text != previous[d.name].text {
+			if d.is(fixed) {
+				c.values = previous
+				return setError(d.name, errImmutable)
+			}
 			names[d.name] = true
 		}
 		c.values[d.name] = v
@@ -175,7 +179,7 @@ func (c *Config) settable(pairs []string, local bool) ([]*directive, error) {
 		}
 		switch {
 		case d.is(immutable):
-			refusal = setError(pairs[i], configText("can't set immutable config"))
+			refusal = setError(pairs[i], errImmutable)
 		case d.is(protected) && !c.allowed("enable-protected-configs", local):
 			refusal = setError(pairs[i], configText("can't set protected config"))
 		case seen[d]:

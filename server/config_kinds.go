@@ -36,6 +36,10 @@ const (
 	hidden
 	protected
 	sensitive
+	// fixed: as immutable, but setting the value that it has is no error, so
+	// that what reads all directives and sets them again, as Redis's tests do,
+	// need not know this server's own.
+	fixed
 )
 
 // A value is a directive's value in all forms that a bind may want.
@@ -76,6 +80,7 @@ func (t configText) Error() string { return string(t) }
 
 const (
 	errWordCount = configText("wrong number of arguments")
+	errImmutable = configText("can't set immutable config")
 	errYesNo     = configText("argument must be 'yes' or 'no'")
 	errRefused   = configText("this directive is not supported, and ignoring it would not be safe")
 )

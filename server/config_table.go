@@ -13,9 +13,9 @@ var directives = []directive{
 	// Our own.
 	{name: "mem-appendfsync", kind: enum, initial: "always", values: []string{"always", "everysec", "no"},
 		bind: func(s *Settings, v value) { s.memSync = v.text }},
-	{name: "mem-owner-segments", kind: integer, initial: "2", low: 1, high: 16, flags: immutable,
+	{name: "mem-owner-segments", kind: integer, initial: "2", low: 1, high: 16, flags: fixed,
 		bind: func(s *Settings, v value) { s.MemOwnerSegments = int(v.number) }},
-	{name: "mem-owner-tag", kind: boolean, initial: "no", flags: immutable,
+	{name: "mem-owner-tag", kind: boolean, initial: "no", flags: fixed,
 		bind: func(s *Settings, v value) { s.MemOwnerTag = v.on }},
 	{name: "mem-idempotency-window", kind: duration, initial: "24h", low: 0, high: 315360000000,
 		bind: func(s *Settings, v value) { s.MemIdempotencyMs = v.number }},
@@ -23,7 +23,7 @@ var directives = []directive{
 		bind: func(s *Settings, v value) { s.MemIdempotencyMax = v.number }},
 	{name: "write-timeout-ms", kind: integer, initial: "500", low: 1, high: 3600000,
 		bind: func(s *Settings, v value) { s.WriteTimeoutMs = v.number }},
-	{name: "ignore-redis-files", kind: boolean, initial: "no", flags: immutable,
+	{name: "ignore-redis-files", kind: boolean, initial: "no", flags: fixed,
 		bind: func(s *Settings, v value) { s.IgnoreRedisFiles = v.on }},
 
 	// Redis's, with the effect that they have there.

@@ -230,6 +230,8 @@ func TestConfigSet(t *testing.T) {
 		{[]string{"nonsense", "1", "port", "x"}, "Unknown option or number of arguments for CONFIG SET - 'nonsense'"},
 		{[]string{"timeout", "x"}, "CONFIG SET failed (possibly related to argument 'timeout') - argument couldn't be parsed into an integer"},
 		{[]string{"slave-read-only", "x"}, "CONFIG SET failed (possibly related to argument 'replica-read-only') - argument must be 'yes' or 'no'"},
+		{[]string{"mem-owner-tag", "no"}, ""},
+		{[]string{"mem-owner-tag", "yes"}, "CONFIG SET failed (possibly related to argument 'mem-owner-tag') - can't set immutable config"},
 		{[]string{"databases", "5"}, "CONFIG SET failed (possibly related to argument 'databases') - can't set immutable config"},
 		{[]string{"dir", "/x"}, "CONFIG SET failed (possibly related to argument 'dir') - can't set protected config"},
 		{[]string{"timeout", "1", "timeout", "2"}, "CONFIG SET failed (possibly related to argument 'timeout') - duplicate parameter"},
