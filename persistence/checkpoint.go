@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -35,10 +36,18 @@ func (s *Store) Checkpoint() error {
 	return s.checkpointLocked()
 }
 
+// freeAfter is how many batches a checkpoint must have had for its memory to be
+// worth giving back to the system, which takes a collection.
+const freeAfter = 100_000
+
 // checkpointLocked makes rounds until the rows stand at what was durable when
 // it was called. checkpointMu must be held.
 func (s *Store) checkpointLocked() error {
 	target := s.journal.Durable()
+	if target-s.state.seq > freeAfter {
+		// The memory of a large round is not needed until the next one.
+		defer debug.FreeOSMemory()
+	}
 	for s.state.seq < target {
 		if err := s.round(target); err != nil {
 			err = fmt.Errorf("checkpoint: %w", err)
@@ -59,7 +68,7 @@ func (s *Store) round(target uint64) error {
 		if err := f.apply(r); err != nil {
 			return err
 		}
-		if f.memoryBytes() > s.options.CheckpointBytes {
+		if f.memoryBytes() > s.options.CheckpointBytes*3/4 {
 			return errRoundFull
 		}
 		return nil

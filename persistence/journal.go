@@ -3,6 +3,7 @@ package persistence
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,8 +39,8 @@ type journal struct {
 	// progress is called by the background loop now and then.
 	progress func()
 
-	// syncMu is held by the one caller that syncs; the others wait for it and
-	// usually find that it synced theirs too.
+	group syncGroup
+	// syncMu is held by whoever syncs.
 	syncMu sync.Mutex
 
 	spareMu sync.Mutex
@@ -226,15 +227,49 @@ func (j *journal) flushLocked() error {
 // be done now; the batches stay pending and become durable later.
 func (j *journal) Sync() error {
 	target := j.appended.Load()
-	if j.durable.Load() >= target {
-		return nil
+	g := &j.group
+	g.mu.Lock()
+	for j.durable.Load() < target {
+		if g.leading {
+			// An fsync that is under way may have begun before our batch was
+			// written; the round after it covers us.
+			round := g.round
+			for round == g.round {
+				g.ended.Wait()
+			}
+			if g.err != nil && j.durable.Load() < target {
+				defer g.mu.Unlock()
+				return g.err
+			}
+			continue
+		}
+		g.leading = true
+		g.mu.Unlock()
+		// Who was just woken by the last fsync may append before this one.
+		runtime.Gosched()
+		j.syncMu.Lock()
+		err := j.syncLocked()
+		j.syncMu.Unlock()
+		g.mu.Lock()
+		g.leading, g.err = false, err
+		g.round++
+		g.ended.Broadcast()
+		if err != nil && j.durable.Load() < target {
+			g.mu.Unlock()
+			return err
+		}
 	}
-	j.syncMu.Lock()
-	defer j.syncMu.Unlock()
-	if j.durable.Load() >= target {
-		return nil
-	}
-	return j.syncLocked()
+	g.mu.Unlock()
+	return nil
+}
+
+// syncGroup makes one of the callers of Sync sync for all.
+type syncGroup struct {
+	mu      sync.Mutex
+	ended   sync.Cond // a round ended
+	leading bool      // somebody syncs
+	round   uint64    // how many rounds ended
+	err     error     // of the last round
 }
 
 // syncLocked writes and syncs what is pending. syncMu must be held.

@@ -32,6 +32,7 @@ func openJournal(fs vfs.FS, dir string, storeID uint64, found *chain, checkpoint
 		options: options, progress: progress,
 		kick: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
 	}
+	j.group.ended.L = &j.group.mu
 	j.durability.Store(uint32(options.Durability))
 	last := found.segments[len(found.segments)-1]
 	j.writer = segmentWriter{

@@ -24,13 +24,14 @@ type Options struct {
 	// SegmentBytes is the size of a journal segment; 64 MB. Two of them are
 	// reserved on the disk at all times.
 	SegmentBytes int64
-	// CheckpointBytes is how much journal makes a checkpoint; 256 MB. Twice as
-	// much memory may be used meanwhile; recovery replays at most so much.
+	// CheckpointBytes is how much journal makes a checkpoint; 256 MB. Recovery
+	// replays about so much at most; three quarters as much memory, and that of a
+	// segment, is used meanwhile.
 	CheckpointBytes int64
 	// PendingBytes is how much may wait for the disk before Ready returns
 	// ErrLagging; 64 MB.
 	PendingBytes int64
-	// CacheBytes is the memory for blocks of rows; 64 MB.
+	// CacheBytes is the memory for blocks of rows; 32 MB.
 	CacheBytes int64
 	// SyncInterval is the period of Everysec; 1 s.
 	SyncInterval time.Duration
@@ -60,7 +61,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.SegmentBytes, 64<<20)
 	setDefault(&o.CheckpointBytes, 256<<20)
 	setDefault(&o.PendingBytes, 64<<20)
-	setDefault(&o.CacheBytes, 64<<20)
+	setDefault(&o.CacheBytes, 32<<20)
 	setDefault(&o.CommandKeepMs, 24*60*60*1000)
 	if o.SyncInterval <= 0 {
 		o.SyncInterval = time.Second
