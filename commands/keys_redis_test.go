@@ -1,0 +1,253 @@
+package commands
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"reminis/commands/reply/redistest"
+	"reminis/engine"
+	"reminis/engine/dump"
+)
+
+// This file compares keys, databases, hashes and serialised values with a real
+// redis-server: random lines and what the keys then hold, and payloads both
+// ways.
+
+// looksAtKeys are lines that show all there is to see of a key.
+var looksAtKeys = [][]string{{"TYPE"}, {"HGETALL"}, {"HLEN"}, {"STRLEN"}, {"OBJECT", "ENCODING"}, {"TTL"}}
+
+func TestRandomKeysAsRedis(t *testing.T) {
+	redis := redistest.Start(t)
+	r := seeded(t)
+	lines := slices.Concat(hashCommands(), keyCommands(), databaseCommands())
+	table := DefaultTable()
+	for round := range 8 {
+		proto := 2 + round%2
+		s := newTestServer(table, engine.Options{Pool: testPool()})
+		c := s.connect(proto)
+		redis.Do("RESET")
+		redis.Do("HELLO", fmt.Sprint(proto))
+		redis.Do("FLUSHALL")
+		for range 100 {
+			command := lines[r.IntN(len(lines))]
+			argv := []string{command.Name}
+			if command.subs != nil {
+				continue
+			}
+			for _, arg := range command.grammar.Generate(r, r.IntN(3) == 0) {
+				argv = append(argv, string(arg))
+			}
+			if r.IntN(8) == 0 {
+				argv = []string{"set", fmt.Sprintf("key:%d", 1+r.IntN(4)), strconv.Itoa(r.IntN(200) - 100)}
+			}
+			if dependsOnClock(argv) {
+				continue
+			}
+			ours, theirs := c.say(argv...), string(redis.Do(argv...))
+			if !alike(t, argv, ours, theirs) {
+				t.Errorf("%q:\nredis %.300q\nours  %.300q", argv, theirs, ours)
+			}
+			for i := range 4 {
+				for _, look := range looksAtKeys {
+					key := fmt.Sprintf("key:%d", i+1)
+					line := append(slices.Clone(look), key)
+					if ours, theirs := c.say(line...), string(redis.Do(line...)); !alike(t, line, ours, theirs) {
+						t.Errorf("%q:\nredis %.300q\nours  %.300q", line, theirs, ours)
+					}
+				}
+			}
+			if t.Failed() {
+				t.Fatalf("after %q", argv)
+			}
+		}
+	}
+}
+
+// dependsOnClock tells lines whose outcome depends on how fast the test runs, or
+// on the time of day: the clocks differ.
+func dependsOnClock(argv []string) bool {
+	switch strings.ToLower(argv[0]) {
+	case "pexpire", "expireat", "pexpireat", "expiretime", "pexpiretime", "restore":
+		return true
+	case "expire":
+		// Few seconds may pass between a line and the next.
+		n, err := strconv.Atoi(argv[min(2, len(argv)-1)])
+		return err == nil && n > 0 && n < 100
+	}
+	return false
+}
+
+// alike compares replies: exactly, but for what is random, ordered by a random
+// seed, or read off the clock.
+func alike(t *testing.T, argv []string, ours, theirs string) bool {
+	t.Helper()
+	if ours == theirs {
+		return true
+	}
+	if ours == "" || theirs == "" || ours[0] != theirs[0] || ours[0] == '-' {
+		return false
+	}
+	switch strings.ToLower(argv[0]) {
+	case "hgetall", "hkeys", "hvals", "keys":
+		a, b := textsOf(t, []byte(ours)), textsOf(t, []byte(theirs))
+		slices.Sort(a)
+		slices.Sort(b)
+		return slices.Equal(a, b)
+	case "hrandfield", "randomkey":
+		return len(textsOf(t, []byte(ours))) == len(textsOf(t, []byte(theirs)))
+	case "ttl", "pttl":
+		return ours[1] != '-' && theirs[1] != '-'
+	case "scan", "hscan", "dump":
+		return true
+	case "object":
+		return strings.EqualFold(argv[1], "idletime")
+	}
+	return false
+}
+
+// TestPayloadsAsRedis has each server restore what the other serialised.
+func TestPayloadsAsRedis(t *testing.T) {
+	redis := redistest.Start(t)
+	r := seeded(t)
+	_, c := newTestClient(t)
+	for range 300 {
+		makeAny(r, func(argv ...string) {
+			redis.Do(argv...)
+			c.say(argv...)
+		})
+		theirSay := func(argv ...string) string { return string(redis.Do(argv...)) }
+		want := canonical(t, theirSay)
+		ours, theirs := textsOf(t, []byte(c.say("DUMP", "k"))), textsOf(t, redis.Do("DUMP", "k"))
+		redis.Do("FLUSHALL")
+		c.say("FLUSHALL")
+		if have := c.say("RESTORE", "k", "0", theirs[0]); have != "+OK\r\n" {
+			t.Fatalf("we do not restore %q: %s", theirs[0], have)
+		}
+		if have := redis.Do("RESTORE", "k", "0", ours[0]); string(have) != "+OK\r\n" {
+			t.Fatalf("Redis does not restore %q: %s", ours[0], have)
+		}
+		if have := canonical(t, c.say); have != want {
+			t.Fatalf("restored by us:\nwant %.300q\nhave %.300q", want, have)
+		}
+		if have := canonical(t, theirSay); have != want {
+			t.Fatalf("restored by Redis:\nwant %.300q\nhave %.300q", want, have)
+		}
+		if a, b := c.say("OBJECT", "ENCODING", "k"), theirSay("OBJECT", "ENCODING", "k"); a != b {
+			t.Fatalf("encoding: redis %q, ours %q", b, a)
+		}
+	}
+}
+
+// makeAny makes k a random string or hash.
+func makeAny(r *rand.Rand, do func(argv ...string)) {
+	text := func() string {
+		switch r.IntN(4) {
+		case 0:
+			return strconv.Itoa(int(r.Int64() >> r.IntN(63)))
+		case 1:
+			return strings.Repeat("abc", r.IntN(30))
+		case 2:
+			return string(randomBytes(r, 50))
+		}
+		return fmt.Sprintf("field-%d", r.IntN(100))
+	}
+	do("DEL", "k")
+	if r.IntN(2) == 0 {
+		do("SET", "k", text()+strings.Repeat(text(), r.IntN(40)))
+		return
+	}
+	for range 1 + r.IntN(30) {
+		do("HSET", "k", text(), text())
+	}
+	if r.IntN(4) == 0 {
+		for i := range 520 {
+			do("HSET", "k", strconv.Itoa(i), "v")
+		}
+	}
+}
+
+// canonical is what k holds, for comparing.
+func canonical(t *testing.T, say func(argv ...string) string) string {
+	t.Helper()
+	if strings.Contains(say("TYPE", "k"), "string") {
+		return say("GET", "k")
+	}
+	list := textsOf(t, []byte(say("HGETALL", "k")))
+	pairs := make([]string, 0, len(list)/2)
+	for i := 0; i+1 < len(list); i += 2 {
+		pairs = append(pairs, fmt.Sprintf("%q:%q", list[i], list[i+1]))
+	}
+	slices.Sort(pairs)
+	return strings.Join(pairs, " ")
+}
+
+// TestDamagedPayloadsAsRedis damages values behind a good checksum: both servers
+// take the same of them, to the same value. Redis checks packed hashes only when
+// sanitize-dump-payload says so.
+func TestDamagedPayloadsAsRedis(t *testing.T) {
+	redis := redistest.Start(t)
+	r := seeded(t)
+	redis.Do("CONFIG", "SET", "sanitize-dump-payload", "yes")
+	_, c := newTestClient(t)
+	taken, refused := 0, 0
+	for range 3000 {
+		value := bytes.Clone(damageable[r.IntN(len(damageable))])
+		for range 1 + r.IntN(2) {
+			switch at := r.IntN(len(value)); r.IntN(4) {
+			case 0:
+				value = append(value[:at:at], value[min(len(value), at+1+r.IntN(3)):]...)
+			case 1:
+				value = slices.Insert(value, at, byte(r.Uint32()))
+			default:
+				value[at] = byte(r.Uint32()) >> r.IntN(8)
+			}
+			if len(value) == 0 {
+				value = []byte{0}
+			}
+		}
+		payload := string(dump.Seal(value))
+		ours := c.say("RESTORE", "k", "0", payload, "REPLACE")
+		theirs := string(redis.Do("RESTORE", "k", "0", payload, "REPLACE"))
+		if strings.Contains(ours, "not support") {
+			continue
+		}
+		if ours != theirs {
+			t.Fatalf("%q:\nredis %s\nours  %s", payload, theirs, ours)
+		}
+		if ours[0] == '-' {
+			refused++
+			continue
+		}
+		taken++
+		for _, line := range [][]string{{"TYPE", "k"}, {"GET", "k"}, {"HGETALL", "k"}} {
+			if ours, theirs := c.say(line...), string(redis.Do(line...)); !alike(t, line, ours, theirs) {
+				t.Fatalf("%q, %s:\nredis %q\nours  %q", payload, line[0], theirs, ours)
+			}
+		}
+	}
+	if taken < 100 || refused < 100 {
+		t.Errorf("%d taken, %d refused: the test shows too little", taken, refused)
+	}
+}
+
+// damageable are values in all forms that are read.
+var damageable = [][]byte{
+	[]byte("\x00\x05hello"),
+	[]byte("\x00\x40\x05hello"),
+	[]byte("\x00\x80\x00\x00\x00\x05hello"),
+	[]byte("\x00\xc0\x85"), []byte("\x00\xc1\x39\x30"), []byte("\x00\xc2\x15\xcd\x5b\x07"),
+	[]byte("\x00\xc3\x06\x15\x01aa\xe0\x0a\x00"),
+	[]byte("\x00\xc3\x0b\x40\x5a\x03abca\xe0\x4b\x02\x01bc"),
+	[]byte("\x04\x02\x02f1\x02v1\x02f2\xc0\x0c"),
+	[]byte("\x10\x13\x13\x00\x00\x00\x04\x00\x82f1\x03\x01\x01\x82f2\x03\x0c\x01\xff"),
+	[]byte("\x10\x1c\x1c\x00\x00\x00\x04\x00\x81f\x02\xdf\xfb\x02\xf1\x00\x10\x03\xe0\x0aabcdefghij\x0c\xff"),
+	[]byte("\x0d\x1b\x1b\x00\x00\x00\x16\x00\x00\x00\x04\x00\x00\x02f1\x04\x02v1\x04\x02f2\x04\x02v2\xff"),
+	[]byte("\x0d//\x00\x00\x00*\x00\x00\x00\x08\x00\x00\xc090\x04\xf1\x02\xfe\x80\x03\xfd\x02\xf0\xff\xff\xff\x05\xd0\x15\xcd[\x07\x06\xe0\xff\xff\xff\xff\xff\xff\xff\x7f\x0a\x02zz\xff"),
+	[]byte("\x09\x10\x02\x02f1\x02\x00v1\x02f2\x02\x00v2\xff"),
+	[]byte("\x09\x0b\x01\x01a\x02\x03bbxxx\xff"),
+}
