@@ -12,7 +12,8 @@
 // engine transaction. The handler checks, then emits effects, and either writes
 // one reply or returns an error, which the dispatcher turns into one. A command
 // that may run long or read from disk is Offload: it runs on a worker while its
-// session is parked.
+// session is parked. Of some commands only some lines are (MEM.GET … AT): a
+// handler of those takes its own locks where none are held, and none inside EXEC.
 //
 // Handlers of data commands get a transaction, params and a reply writer, and
 // nothing else: no session, no clock, no locks. Handlers on the session
@@ -22,6 +23,41 @@
 // happens whole or not at all, also over a crash. Its locks are the union of
 // what the queue and the watched keys need, or all shards when a command in it
 // cannot say.
+//
+// # Memory records
+//
+// Where the contract of the MEM commands leaves a choice:
+//
+//   - MEM.SET replaces everything but kind, pin and creation; a change of kind
+//     begins with the new kind's default TTL. A deadline set by EXPIRE, EX and
+//     their kin stays over later writes and does not slide.
+//   - TIME is what the record's created and updated times say; an event's time,
+//     and so AT, is always the server's, or a client could write into the past.
+//   - A record that was forgotten or has expired begins again with version 1 when
+//     it is written; MEM.ROLLBACK goes on with the version after its last.
+//     VERSION n is the newest retained version of that number.
+//   - A MEM.PATCH that changes nothing makes no version, no event and leaves no
+//     ID. An ID stands for all of a command but ID, TIME and RETURN.
+//   - MEM.FORGET SCOPE is one change for each owner in the scope, and its ID is
+//     kept by each of them. Locking all owners of a product at once would stop
+//     the server for as long as it has records.
+//   - One write leaves one event. MEM.AUDIT's operation change is not an event of
+//     its own but stands for every event by which an older value was replaced.
+//   - The scope * also shows the server's own events (FLUSHALL's reset).
+//   - Cursors name a place (a key; a batch and how much of it was shown), so that
+//     nothing is kept for them and they outlive restarts.
+//   - MEM.RECALL over several owners compares shares of what each index could
+//     score at most. It asks an index for few hits and for more while one not
+//     seen could still be among the best, so that its result is exact. Only turns
+//     and parts of texts (session, semantic) lend each other relevance. Pinned
+//     records are preferred where a BUDGET is filled, and only there.
+//   - What is promised but not there yet is an error that names it, decided once
+//     (laterMemoryCommands, unsupported).
+//
+// Rejected: MEM.ROLLBACK under the key's lock from the start, which would read
+// the disk with a shard locked; it reads a view and looks again under the lock.
+//
+// # Alternatives
 //
 // The rejected alternative is a hand-written parser per command with the facts
 // about it in a separate table: measured in other servers, the same fact is

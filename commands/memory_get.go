@@ -48,7 +48,10 @@ func (p *memGetParams) past() bool { return p.hasVersion || p.at.Set }
 
 // runMemGet: no allocation for a key alone.
 func runMemGet(tx *engine.Tx, p *memGetParams, w *reply.Writer) error {
-	var r memory.Record
+	paths, err := parsePaths(p.paths)
+	if err != nil {
+		return err
+	}
 	s, ok, err := p.read(tx)
 	if err != nil {
 		return err
@@ -57,9 +60,13 @@ func runMemGet(tx *engine.Tx, p *memGetParams, w *reply.Writer) error {
 		w.Null()
 		return nil
 	}
+	var r memory.Record
 	mustDecode(s.Bytes, &r)
-	if len(p.paths) > 0 {
-		if r.Value, err = selectPaths(&r, p.paths); err != nil {
+	if len(paths) > 0 {
+		if r.Text {
+			return ErrTextPath
+		}
+		if r.Value, err = memory.SelectPaths(r.Value, paths); err != nil {
 			return err
 		}
 	}
@@ -107,9 +114,9 @@ func (p *memGetParams) read(tx *engine.Tx) (s engine.Stored, ok bool, err error)
 	return engine.Stored{Key: key.Text, DeadlineMs: made.DeadlineMs, Seq: made.Seq, Bytes: made.Bytes}, ok, err
 }
 
-func selectPaths(r *memory.Record, texts [][]byte) ([]byte, error) {
-	if r.Text {
-		return nil, ErrTextPath
+func parsePaths(texts [][]byte) ([]*memory.Path, error) {
+	if len(texts) == 0 {
+		return nil, nil
 	}
 	paths := make([]*memory.Path, len(texts))
 	for i, text := range texts {
@@ -118,7 +125,7 @@ func selectPaths(r *memory.Record, texts [][]byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return memory.SelectPaths(r.Value, paths)
+	return paths, nil
 }
 
 type memHistoryParams struct {

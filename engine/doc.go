@@ -28,7 +28,9 @@
 // what that costs it.)
 //
 // Changes and audit events stay in memory until the archive (the store) has
-// them: a read of the past joins both. Each event carries the link of its
+// them: a read of the past joins both by the sequences of their batches, since a
+// checkpoint may take over what a view still holds. Without an archive the
+// newest stay, and an older moment is an error (ErrRetention). Each event carries the link of its
 // owner's hash chain; the link covers the event, the link before it and the
 // sequence of the batch before its own, because its own sequence is given only
 // when the batch is appended.
