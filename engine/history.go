@@ -103,7 +103,7 @@ func (tx *Tx) OwnersUnder(prefix []byte) []string {
 }
 
 func (tx *Tx) viewOf(owner *Owner) *OwnerView {
-	if !slices.Contains(tx.owned, owner) {
+	if owner.holder.Load() != tx {
 		owner.mu.Lock()
 		defer owner.mu.Unlock()
 	}

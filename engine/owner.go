@@ -38,7 +38,10 @@ type MemoryOptions struct {
 // Owner is one user of one product: the unit of isolation. Its lock is taken
 // after shards' locks, ascending by space and name.
 type Owner struct {
-	mu      sync.Mutex
+	mu sync.Mutex
+	// holder is the transaction that holds mu, if one does: it may own a hundred
+	// thousand owners, and asks for each again.
+	holder  atomic.Pointer[Tx]
 	gateSeq uint64
 	space   uint32
 	name    string
@@ -294,15 +297,14 @@ func (o *Owner) before(other *Owner) bool {
 // own locks an owner for the transaction. When only some shards are held, an
 // owner that sorts before one already held must have been locked by LockKeys.
 func (tx *Tx) own(owner *Owner) {
-	for _, held := range tx.owned {
-		if held == owner {
-			return
-		}
+	if owner.holder.Load() == tx {
+		return
 	}
 	if n := len(tx.owned); n > 0 && tx.held != ^uint64(0) && owner.before(tx.owned[n-1]) {
 		panic("engine: owners locked out of order")
 	}
 	owner.mu.Lock()
+	owner.holder.Store(tx)
 	tx.owned = append(tx.owned, owner)
 }
 

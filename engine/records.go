@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"hash/maphash"
 
 	"reminis/engine/effect"
@@ -433,17 +434,25 @@ func (o *Owner) remember(tx *Tx, c change, event []byte) {
 	}
 	if len(event) > 0 {
 		c.event = append([]byte(nil), event...)
-		link, encoded, err := memory.SplitLinked(c.event)
-		if err != nil {
+		if err := o.chain(c.event); err != nil {
 			panic("engine: an event effect does not decode: " + err.Error())
 		}
-		var e memory.Event
-		if err := memory.DecodeEvent(encoded, &e); err == nil {
-			o.lastMs = max(o.lastMs, e.TimeMs)
-		}
-		o.link = link
 	}
 	o.pending = append(o.pending, c)
+}
+
+// chain moves the head of the chain to a stored event.
+func (o *Owner) chain(stored []byte) error {
+	link, encoded, err := memory.SplitLinked(stored)
+	if err != nil {
+		return err
+	}
+	timeMs, err := memory.EventTimeMs(encoded)
+	if err != nil {
+		return err
+	}
+	o.link, o.lastMs = link, max(o.lastMs, timeMs)
+	return nil
 }
 
 // commitRecords gives what this transaction changed its sequence and time. The
@@ -541,7 +550,8 @@ func (tx *Tx) swapOwners(a, b int) {
 
 // restoreOwner takes a row of an owner that is no record: the head of its
 // chain, or a command id.
-func (tx *Tx) restoreOwner(x *effect.Effect, seq uint64, timeMs int64) {
+func (tx *Tx) restoreOwner(x *effect.Effect, seq uint64, timeMs int64) error {
+	tx.e.owners.raise(seq)
 	owner := (*Owner)(nil)
 	if len(x.Key) == 0 {
 		owner = tx.server()
@@ -555,13 +565,11 @@ func (tx *Tx) restoreOwner(x *effect.Effect, seq uint64, timeMs int64) {
 		if tx.e.NowMs()-timeMs < tx.e.owners.options.IdempotencyWindowMs {
 			owner.ids.Add(row, tx.e.owners.options.IdempotencyMax)
 		}
-		return
+		return nil
 	}
-	if link, encoded, err := memory.SplitLinked(x.Event); err == nil {
-		var e memory.Event
-		if memory.DecodeEvent(encoded, &e) == nil {
-			owner.lastMs = e.TimeMs
-		}
-		owner.link, owner.lastSeq = link, seq
+	if err := owner.chain(x.Event); err != nil {
+		return fmt.Errorf("the last event of owner %q: %w", x.Key, err)
 	}
+	owner.lastSeq = seq
+	return nil
 }

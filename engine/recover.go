@@ -26,7 +26,7 @@ func (tx *Tx) row(x *effect.Effect, seq uint64, timeMs int64) error {
 	}
 	switch x.Kind {
 	case effect.EventAppend, effect.CommandDone:
-		tx.restoreOwner(x, seq, timeMs)
+		return tx.restoreOwner(x, seq, timeMs)
 	default:
 		tx.lockMask(1 << shardOf(x.Key))
 		tx.seq = seq

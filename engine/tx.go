@@ -165,6 +165,7 @@ const defaultUser = "default"
 func (tx *Tx) unlockOwners() {
 	for _, o := range tx.owned {
 		tx.gateSeq = max(tx.gateSeq, o.gateSeq)
+		o.holder.Store(nil)
 		o.mu.Unlock()
 	}
 	clear(tx.owned)

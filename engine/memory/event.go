@@ -244,6 +244,19 @@ func decodeEventHead(b []byte, e *Event) (*reader, error) {
 	return in, in.err
 }
 
+// EventTimeMs reads an encoded event's time alone. It fails on what cannot be an
+// event of this version.
+func EventTimeMs(b []byte) (timeMs int64, err error) {
+	in := reader{all: b, what: "event"}
+	codec := in.byte()
+	in.bytes(2)
+	timeMs = in.varint()
+	if in.err == nil && codec != codecVersion {
+		return 0, &NewerError{What: "event", Codec: codec}
+	}
+	return timeMs, in.err
+}
+
 // setField stores one field of the body; false when it makes no sense.
 func (e *Event) setField(field uint64, text []byte) bool {
 	switch field {

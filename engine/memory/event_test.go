@@ -26,6 +26,9 @@ func TestEventRoundTrip(t *testing.T) {
 		if err := DecodeEvent(EncodeEvent(nil, want), &got); err != nil {
 			t.Fatal(err)
 		}
+		if timeMs, err := EventTimeMs(EncodeEvent(nil, want)); err != nil || timeMs != want.TimeMs {
+			t.Errorf("time %d %v, want %d", timeMs, err, want.TimeMs)
+		}
 		got.body, got.digest = nil, [32]byte{}
 		if !reflect.DeepEqual(&got, want) {
 			t.Errorf("\n got %+v\nwant %+v", got, want)
@@ -33,6 +36,15 @@ func TestEventRoundTrip(t *testing.T) {
 	}
 	if bare.Hashed {
 		t.Error("an event without payload has a hash")
+	}
+}
+
+func TestEventTimeOfNoEvent(t *testing.T) {
+	encoded := EncodeEvent(nil, sampleEvent(0))
+	for _, b := range [][]byte{nil, encoded[:3], append([]byte{9}, encoded[1:]...)} {
+		if _, err := EventTimeMs(b); err == nil {
+			t.Errorf("%x has a time", b)
+		}
 	}
 }
 
