@@ -239,7 +239,8 @@ func (s *session) track(l line, reply resp.Reply) {
 		s.queued = append(s.queued, l)
 	case l.name() == "MULTI" && !reply.IsError():
 		s.open, s.queued = true, nil
-	case len(l.args) == 1 && slices.Contains([]string{"EXEC", "DISCARD", "RESET"}, l.name()):
+	case l.name() == "EXEC" || len(l.args) == 1 && slices.Contains([]string{"DISCARD", "RESET"}, l.name()):
+		// An EXEC that is refused for its arguments ends the transaction, too.
 		s.open, s.queued = false, nil
 	}
 }

@@ -90,7 +90,7 @@ func sessionFamilies() []family {
 			"CLIENT ID", "CLIENT GETNAME", "CLIENT SETNAME name", "CLIENT INFO", "CLIENT LIST [TYPE (NORMAL|word)|ID clientid...]",
 			"CLIENT NO-EVICT (ON|OFF|word)", "CLIENT KILL address", "CLIENT KILL (ID clientid|TYPE (PUBSUB|word)|ADDR address|SKIPME (YES|NO|word) ID clientid|word word)",
 			"CLIENT word [word]", "CLIENT",
-			"COMMAND COUNT", "COMMAND GETKEYS (GET key|MSET (key value)...|SET key|BITOP AND key key...|unknown key|PING|EVAL value 1 key)",
+			"COMMAND COUNT", "COMMAND GETKEYS (GET key|MSET (key value)...|SET key|BITOP AND key key...|unknown key|PING)",
 			"COMMAND INFO (GET|SET|HSET|MSET|EXPIRE|HGETALL|BITOP|SCAN|DEL|unknown)",
 			"COMMAND word [word]", "CONFIG GET setting", "CONFIG SET word value", "CONFIG word", "INFO [section]",
 			"unknown [value...]",

@@ -96,7 +96,9 @@ func (e *Error) Format(command string, argv [][]byte) string {
 	}
 	argument := ""
 	if e.Index >= 0 && e.Index < len(argv) {
-		argument = string(argv[e.Index])
+		// Redis prints it with %s: up to its first NUL byte.
+		before, _, _ := strings.Cut(string(argv[e.Index]), "\x00")
+		argument = before
 	}
 	return strings.NewReplacer("{command}", command, "{argument}", argument).Replace(e.Text)
 }
