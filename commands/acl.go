@@ -292,7 +292,7 @@ func aclSetUserCommand() *Command {
 	return unavailable(Declaration{
 		Name: "setuser", Since: "6.0.0", Complexity: "O(N). Where N is the number of rules provided.",
 		Summary: "Modify or create the rules for a specific ACL user",
-		Flags:   aclFlags | Admin,
+		Flags:   aclFlags | Admin, Secret: everyArgument,
 		History: []Change{{"6.2.0", "Added Pub/Sub channel patterns."}, {"7.0.0", "Added selectors and key based permissions."}},
 	}, grammar.Compile(
 		grammar.Bytes("username", func(p *aclRulesParams) *[]byte { return &p.user }),

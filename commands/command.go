@@ -78,6 +78,8 @@ type Declaration struct {
 	// ReplacedBy what it advised instead, in the words of COMMAND DOCS.
 	DeprecatedSince string
 	ReplacedBy      string
+	// Secret says whether argument at is one that no log may show; nil: none is.
+	Secret func(k *Core, args [][]byte, at int) bool
 	// Unavailable is what the command always answers, "" when it works.
 	Unavailable Error
 	// History is what changed since the command came, for COMMAND DOCS.

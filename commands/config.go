@@ -63,6 +63,7 @@ func configSetCommand() *Command {
 		Name: "set", Since: "2.0.0", Complexity: "O(N) when N is the number of configuration parameters provided",
 		Summary: "Set configuration parameters to the given values",
 		Flags:   configFlags, Tips: []string{"request_policy:all_nodes", "response_policy:all_succeeded"},
+		Secret:  configSecret,
 		History: []Change{{"7.0.0", "Added the ability to set multiple parameters in one call."}},
 		Reply:   reply.OK(),
 	}, grammar.Compile(
@@ -75,6 +76,11 @@ func configSetCommand() *Command {
 		w.OK()
 		return nil
 	})
+}
+
+// configSecret: the values of directives that are secrets.
+func configSecret(k *Core, args [][]byte, at int) bool {
+	return at%2 == 1 && k.Config.Sensitive(string(args[at-1]))
 }
 
 func configResetStatCommand() *Command {

@@ -97,6 +97,7 @@ func resetCommand() *Command {
 // clearClientConnectionState). As in Redis, NO-EVICT and NO-TOUCH stay.
 func runReset(s *Session, _ *noParams, w *reply.Writer) error {
 	s.multi.reset()
+	s.endMonitor()
 	s.Core.Engine.Unwatch(&s.watch)
 	s.DB, s.Proto, s.User, s.mode = 0, 2, defaultUser, replyOn
 	s.Authenticated = s.Core.password() == ""
@@ -117,6 +118,7 @@ func authCommand() *Command {
 		Summary: "Authenticate to the server",
 		Flags:   NoScript | Loading | Stale | Fast | NoAuth | AllowBusy,
 		History: []Change{{"6.0.0", "Added ACL style (username and password)."}},
+		Secret:  everyArgument,
 		Reply:   reply.OK(),
 	}, grammar.Compile(
 		grammar.Custom("", parseAuth,
@@ -203,6 +205,7 @@ func helloCommand() *Command {
 		Name: "hello", Family: Connection, Since: "6.0.0", Complexity: "O(1)",
 		Summary: "Handshake with Redis",
 		Flags:   NoScript | Loading | Stale | Fast | NoAuth | AllowBusy,
+		Secret:  helloSecret,
 		History: []Change{{"6.2.0", "`protover` made optional; when called without arguments the command reports the current connection's context."}},
 		Reply: reply.Record(
 			reply.Field{Key: "server", Value: reply.Bulk()}, reply.Field{Key: "version", Value: reply.Bulk()},
@@ -244,6 +247,11 @@ func parseHello(p *helloParams, args [][]byte) (int, *grammar.Error) {
 		}
 	}
 	return len(args), nil
+}
+
+// helloSecret: the two arguments behind AUTH.
+func helloSecret(_ *Core, args [][]byte, at int) bool {
+	return at > 0 && equalFold(args[at-1], "auth") || at > 1 && equalFold(args[at-2], "auth")
 }
 
 func runHello(s *Session, p *helloParams, w *reply.Writer) error {

@@ -27,6 +27,9 @@ type Core struct {
 	// (write-timeout-ms).
 	WriteTimeout func() time.Duration
 
+	// Observation is what is recorded of commands as they run.
+	Observation Observation
+
 	workers chan struct{}
 	heap    heapGauge
 	stats   Stats
@@ -43,6 +46,8 @@ type Config interface {
 	// says that the client is on this host. The error's text is what follows
 	// "ERR " in the reply.
 	Set(pairs []string, local bool) error
+	// Sensitive says that a directive's value is a secret.
+	Sensitive(name string) bool
 	// Rewrite writes the configuration into its file; errors as Set's.
 	Rewrite() error
 }
@@ -195,7 +200,9 @@ func (k *Core) resetStats() {
 
 // NewCore builds a command processor over e with the commands of t.
 func NewCore(e *engine.Engine, t *Table) *Core {
-	return &Core{Engine: e, Table: t, workers: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
+	k := &Core{Engine: e, Table: t, workers: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
+	k.Observation.open()
+	return k
 }
 
 // Stats are the counters of commands.

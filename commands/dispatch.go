@@ -35,7 +35,7 @@ func (s *Session) Execute(out []byte, argv [][]byte) ([]byte, Next) {
 		w.Status("QUEUED")
 	} else {
 		s.LastCommand = c
-		s.call(c, argv[c.words():])
+		s.call(c, argv)
 	}
 	s.current = nil
 	s.filterReply(mark)
@@ -110,13 +110,16 @@ func (s *Session) fail(c *Command, err error, argv [][]byte) {
 	s.writer.ErrorLine(line)
 }
 
-// call runs an admitted command outside of EXEC. args are what follows its name.
-func (s *Session) call(c *Command, args [][]byte) {
+// call runs an admitted command outside of EXEC.
+func (s *Session) call(c *Command, argv [][]byte) {
+	args := argv[c.words():]
 	if c.data != nil && c.offloads(args) {
 		s.offload(c, args, time.Now())
+		s.showMonitors(c, argv)
 		return
 	}
-	s.beginTiming(c)
+	precise := s.precise(c, argv)
+	s.beginTiming(c, precise)
 	mark := s.writer.Mark()
 	var err error
 	if c.session != nil {
@@ -126,7 +129,7 @@ func (s *Session) call(c *Command, args [][]byte) {
 	}
 	if s.next == Retry {
 		s.writer.Truncate(mark)
-		s.timing.command = nil
+		s.dropTiming()
 		return
 	}
 	if err != nil {
@@ -134,6 +137,10 @@ func (s *Session) call(c *Command, args [][]byte) {
 		s.fail(c, err, args)
 		c.stats.failed.Add(1)
 	}
+	if precise {
+		s.endPrecise(c, argv)
+	}
+	s.showMonitors(c, argv)
 	if len(s.batch.commands) == 0 {
 		s.endTiming()
 	}
@@ -220,7 +227,11 @@ func (s *Session) offload(c *Command, args [][]byte, start time.Time) {
 		}
 		gate := tx.GateSeq()
 		tx.Done()
-		c.stats.add(1, time.Since(start))
+		now := time.Now()
+		took := now.Sub(start)
+		c.stats.add(1, took)
+		s.Core.noteLatency(c, took)
+		s.noteSlow(c, wordsOf(c, args), now, took)
 		if err != nil {
 			c.stats.failed.Add(1)
 		}

@@ -68,6 +68,8 @@ const (
 	errDefaultUser Error = "ERR The 'default' user cannot be removed"
 	errNoACLFile   Error = "ERR This Redis instance is not configured to use an ACL file. You may want to specify users via the ACL SETUSER command and then issue a CONFIG REWRITE (assuming you have a Redis configuration file set) in order to store users in the Redis configuration."
 
+	errMonitorInMulti Error = "ERR MONITOR isn't allowed for DENY BLOCKING client"
+
 	errNoShutdown Error = "ERR No shutdown in progress."
 	errNoSnapshot Error = "ERR snapshots in Redis's format are not supported yet; the store is durable by itself"
 	errNoRewrite  Error = "ERR there is no append-only file to rewrite; the store compacts its journal by itself"

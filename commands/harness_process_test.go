@@ -33,6 +33,9 @@ func (c *testClient) AppendLine(dst []byte) []byte {
 		c.id, c.RemoteAddr(), c.session.Name, c.session.DB, c.session.LastCommand.FullName(), c.session.Proto)
 }
 
+// Push implements Peer: what was pushed is kept.
+func (c *testClient) Push(data []byte, _ uint64) { c.pushed = append(c.pushed, data...) }
+
 // Kill implements Client.
 func (c *testClient) Kill() {
 	c.server.clients = slices.DeleteFunc(c.server.clients, func(other *testClient) bool { return other == c })

@@ -41,6 +41,8 @@ func (c fakeConfig) Set(pairs []string, _ bool) error {
 
 func (fakeConfig) Rewrite() error { return nil }
 
+func (fakeConfig) Sensitive(name string) bool { return name == "requirepass" }
+
 // testServer is a processor and its clock.
 type testServer struct {
 	core    *Core
@@ -58,6 +60,8 @@ func newTestServer(table *Table, options engine.Options) *testServer {
 	core.Config = fakeConfig{"databases": "16", "enable-debug-command": "yes", "maxmemory": "0", "maxmemory-policy": "noeviction", "hz": "10"}
 	s := &testServer{core: core, clock: clock, process: &fakeProcess{}, store: &fakeStore{}}
 	core.Clients, core.Process, core.Store = s, s.process, s.store
+	// How long a command takes is no fact of a test.
+	core.Observation.SlowMicroseconds.Store(-1)
 	return s
 }
 
@@ -69,6 +73,7 @@ type testClient struct {
 	server  *testServer
 	session *Session
 	resumed chan func(out []byte) []byte
+	pushed  []byte
 	id      int64
 }
 

@@ -3,6 +3,7 @@ package commands
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"reminis/commands/grammar"
@@ -363,7 +364,7 @@ func infoCPU(_ *Core, out *infoWriter) {
 
 func infoCommandStats(k *Core, out *infoWriter) {
 	k.Table.each(func(c *Command) {
-		calls, rejected, failed := c.stats.calls.Load(), c.stats.rejected.Load(), c.stats.failed.Load()
+		calls, rejected, failed := c.stats.latency.count(), c.stats.rejected.Load(), c.stats.failed.Load()
 		if calls == 0 && rejected == 0 && failed == 0 {
 			return
 		}
@@ -379,8 +380,25 @@ func infoErrorStats(k *Core, out *infoWriter) {
 	}
 }
 
-// infoLatencyStats: latencies are not kept as distributions.
-func infoLatencyStats(*Core, *infoWriter) {}
+// infoLatencyStats: the percentiles are the ends of buckets, so up to a quarter
+// too high.
+func infoLatencyStats(k *Core, out *infoWriter) {
+	percentiles := strings.Fields(k.Config.Get("latency-tracking-info-percentiles"))
+	if k.Config.Get("latency-tracking") == "no" || len(percentiles) == 0 {
+		return
+	}
+	k.Table.each(func(c *Command) {
+		if c.stats.latency.count() == 0 {
+			return
+		}
+		var parts []string
+		for _, word := range percentiles {
+			percent, _ := strconv.ParseFloat(word, 64)
+			parts = append(parts, fmt.Sprintf("p%s=%.3f", word, float64(c.stats.latency.percentile(percent))/1000))
+		}
+		out.string("latency_percentiles_usec_"+c.FullName(), strings.Join(parts, ","))
+	})
+}
 
 func infoKeyspace(_ *Core, out *infoWriter) {
 	tx := out.tx

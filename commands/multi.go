@@ -198,7 +198,11 @@ func (s *Session) callQueued(tx *engine.Tx, q *queued, at time.Time) time.Time {
 		c.stats.failed.Add(1)
 	}
 	now := time.Now()
-	c.stats.add(1, now.Sub(at))
+	took := now.Sub(at)
+	c.stats.add(1, took)
+	s.Core.noteLatency(c, took)
+	s.noteSlow(c, q.argv, now, took)
+	s.showMonitors(c, q.argv)
 	return now
 }
 

@@ -17,7 +17,7 @@ func serverCommands() []*Command {
 		lastSaveCommand(), shutdownCommand(), backupCommand(),
 		commandCommand(), aclCommand(),
 		saveCommand(), bgSaveCommand(), bgRewriteAOFCommand(),
-		functionCommand(), scriptCommand(), slowLogCommand(), latencyCommand(),
+		functionCommand(), scriptCommand(), slowLogCommand(), latencyCommand(), monitorCommand(),
 	}
 }
 

@@ -18,6 +18,9 @@ type Peer interface {
 	Local() bool
 	// Resume ends a park: reply appends the answer to out.
 	Resume(reply func(out []byte) []byte)
+	// Push queues bytes that answer no command. They leave once the journal is
+	// durable up to seq (0: at once).
+	Push(data []byte, seq uint64)
 	// Refresh brings what Clients show of this session up to date; between
 	// commands that happens by itself.
 	Refresh()
@@ -37,6 +40,8 @@ type Session struct {
 	Authenticated bool
 	NoEvict       bool
 	NoTouch       bool
+	// Monitoring says that the session sees every command (MONITOR).
+	Monitoring bool
 	// LastCommand is the last command that ran, nil before the first.
 	LastCommand *Command
 	// Proto is 2 or 3.
@@ -111,6 +116,7 @@ func (s *Session) Watching() int { return s.watch.Len() }
 // Close forgets what others know of the session.
 func (s *Session) Close() {
 	s.multi.reset()
+	s.endMonitor()
 	s.Core.Engine.Unwatch(&s.watch)
 }
 

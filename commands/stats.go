@@ -1,64 +1,134 @@
 package commands
 
 import (
+	"math/bits"
 	"sync/atomic"
 	"time"
 )
 
-// This file owns the counters of one command, as INFO commandstats shows them.
+// This file owns the counters of one command, as INFO commandstats and LATENCY
+// HISTOGRAM show them, and how calls are timed. It must not know who asks.
 
 // commandStats counts the calls of a command.
 type commandStats struct {
-	calls    atomic.Int64
 	rejected atomic.Int64
 	failed   atomic.Int64
 	ns       atomic.Int64
+	latency  histogram // of all calls, so their number too
 }
 
 func (c *commandStats) add(calls int64, took time.Duration) {
-	c.calls.Add(calls)
 	c.ns.Add(int64(took))
+	c.latency.add(calls, int64(took)/calls)
 }
 
 func (c *commandStats) reset() {
-	for _, counter := range []*atomic.Int64{&c.calls, &c.rejected, &c.failed, &c.ns} {
+	for _, counter := range []*atomic.Int64{&c.rejected, &c.failed, &c.ns} {
 		counter.Store(0)
+	}
+	c.latency.reset()
+}
+
+// histogram counts calls by how long they took: four buckets for each doubling,
+// from 64 ns up to some hours.
+type histogram [histogramOctaves * histogramParts]atomic.Int64
+
+const (
+	histogramFirst   = 6 // log2 of the nanoseconds of the first bucket
+	histogramOctaves = 38
+	histogramParts   = 4
+)
+
+// add counts calls that took ns nanoseconds each.
+func (h *histogram) add(calls, ns int64) { h[histogramBucket(ns)].Add(calls) }
+
+func histogramBucket(ns int64) int {
+	octave := bits.Len64(uint64(max(ns, 1))) - 1
+	if octave < histogramFirst {
+		return 0
+	}
+	part := int(ns>>(octave-2)) & (histogramParts - 1)
+	return min((octave-histogramFirst)*histogramParts+part, len(histogram{})-1)
+}
+
+// histogramEnd is the first number of nanoseconds behind a bucket.
+func histogramEnd(bucket int) int64 {
+	octave, part := bucket/histogramParts+histogramFirst, bucket%histogramParts
+	return int64(histogramParts+part+1) << (octave - 2)
+}
+
+func (h *histogram) count() int64 {
+	total := int64(0)
+	for i := range h {
+		total += h[i].Load()
+	}
+	return total
+}
+
+// percentile is how many nanoseconds a share of the calls took at most.
+func (h *histogram) percentile(percent float64) int64 {
+	total := h.count()
+	wanted := max(1, int64(percent/100*float64(total)+0.5))
+	seen := int64(0)
+	for i := range h {
+		if seen += h[i].Load(); seen >= wanted {
+			return histogramEnd(i) - 1
+		}
+	}
+	return 0
+}
+
+func (h *histogram) reset() {
+	for i := range h {
+		h[i].Store(0)
 	}
 }
 
-// timing measures commands in runs: reading the clock costs a tenth of a GET,
-// so consecutive calls of one fast command of a batch share two readings, at
-// most timingRunMax of them.
+// timing measures commands in runs: reading the clock costs a tenth of a GET.
+// Consecutive calls of one fast command of a batch share two readings, at most
+// timingRunMax of them; a command that is measured by itself (precise) shares its
+// end with the beginning of the next.
 type timing struct {
-	command *Command
+	command *Command // whose calls are open, nil for none
 	calls   int64
-	from    time.Time
+	from    time.Time // when they began
+	running bool      // from is a moment of this batch
 }
 
 const timingRunMax = 16
 
 // beginTiming counts a call of c that begins now.
-func (s *Session) beginTiming(c *Command) {
+func (s *Session) beginTiming(c *Command, precise bool) {
 	t := &s.timing
-	if t.command == c && c.is(Fast) && t.calls < timingRunMax {
+	switch {
+	case t.command == c && c.is(Fast) && !precise && t.calls < timingRunMax:
 		t.calls++
 		return
+	case t.command != nil:
+		s.chargeTiming(time.Now())
+	case !t.running:
+		t.from, t.running = time.Now(), true
 	}
-	now := time.Now()
-	s.chargeTiming(now)
-	t.command, t.calls, t.from = c, 1, now
+	t.command, t.calls = c, 1
 }
 
-// endTiming charges what is open.
+// endTiming charges what is open; the next call will begin later.
 func (s *Session) endTiming() {
 	if s.timing.command != nil {
 		s.chargeTiming(time.Now())
-		s.timing.command = nil
 	}
+	s.timing.running = false
 }
 
-func (s *Session) chargeTiming(now time.Time) {
-	if t := &s.timing; t.command != nil {
-		t.command.stats.add(t.calls, now.Sub(t.from))
-	}
+// dropTiming forgets a call that did not happen.
+func (s *Session) dropTiming() { s.timing.command, s.timing.running = nil, false }
+
+// chargeTiming ends the open calls now and returns how long they took.
+func (s *Session) chargeTiming(now time.Time) time.Duration {
+	t := &s.timing
+	took := now.Sub(t.from)
+	t.command.stats.add(t.calls, took)
+	s.Core.noteLatency(t.command, took)
+	t.command, t.from = nil, now
+	return took
 }

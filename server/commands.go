@@ -39,6 +39,7 @@ type shownState struct {
 	proto      int
 	name, user string
 	keep       bool
+	monitor    bool
 }
 
 var actionOf = [...]Action{
@@ -71,6 +72,10 @@ func (x *commandExecutor) show() {
 		shown.multi = multi
 		x.info.MultiCommands.Store(int32(multi))
 		x.info.Set(FlagMulti, multi >= 0)
+	}
+	if s.Monitoring != shown.monitor {
+		shown.monitor = s.Monitoring
+		x.info.Set(FlagMonitor, s.Monitoring)
 	}
 	if s.NoEvict != shown.keep {
 		shown.keep = s.NoEvict

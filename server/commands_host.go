@@ -28,6 +28,7 @@ func Host(s *Server, config *Config, core *commands.Core, shutdown func()) {
 		server: s, config: config, shutdown: shutdown, runID: newRunID(), startMs: s.now(), rates: rates,
 	}
 	applyLimits(config, core)
+	applyObservation(config, &core.Observation)
 	s.FollowConfig(config)
 }
 
@@ -53,6 +54,18 @@ func applyLimits(config *Config, core *commands.Core) {
 	config.OnChange(apply, "hash-max-listpack-entries", "hash-max-listpack-value", "proto-max-bulk-len", "maxmemory", "maxmemory-policy")
 }
 
+// applyObservation keeps what is recorded as the directives say.
+func applyObservation(config *Config, o *commands.Observation) {
+	apply := func(next *Settings) error {
+		o.SlowMicroseconds.Store(next.SlowLogMicroseconds)
+		o.SlowMax.Store(next.SlowLogMax)
+		o.LatencyMs.Store(next.LatencyMonitorMs)
+		return nil
+	}
+	_ = apply(config.Settings())
+	config.OnChange(apply, "slowlog-log-slower-than", "slowlog-max-len", "latency-monitor-threshold")
+}
+
 // configHost is the configuration as commands see it.
 type configHost struct{ config *Config }
 
@@ -69,6 +82,8 @@ func (h configHost) Match(patterns []string, visit func(name, value string)) {
 }
 
 func (h configHost) Set(pairs []string, local bool) error { return h.config.Set(pairs, local) }
+
+func (h configHost) Sensitive(name string) bool { return h.config.Sensitive(name) }
 
 func (h configHost) Rewrite() error { return h.config.Rewrite() }
 
