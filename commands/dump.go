@@ -153,9 +153,7 @@ func readDump(tx *engine.Tx, payload []byte) (dump.Value, error) {
 // restoreValue makes the key, which is not there, the value.
 func restoreValue(tx *engine.Tx, p *restoreParams, value *dump.Value, deadlineMs int64) {
 	if value.IsHash() {
-		for i := 0; i < len(value.Pairs); i += 2 {
-			tx.HashSet(p.key, value.Pairs[i], value.Pairs[i+1])
-		}
+		tx.HashSetPairs(p.key, value.Pairs)
 		tx.SetDeadline(p.key, deadlineMs)
 	} else {
 		tx.SetString(p.key, value.Text, deadlineMs)

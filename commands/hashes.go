@@ -101,10 +101,7 @@ func setFields(tx *engine.Tx, p *fieldsParams) (added int64, err error) {
 	if _, err := tx.Hash(p.key); err != nil {
 		return 0, err
 	}
-	for i := 0; i < len(p.fields); i += 2 {
-		added += intOf(tx.HashSet(p.key, p.fields[i], p.fields[i+1]))
-	}
-	return added, nil
+	return int64(tx.HashSetPairs(p.key, p.fields)), nil
 }
 
 func hSetNXCommand() *Command {
@@ -347,6 +344,7 @@ func runHScan(tx *engine.Tx, p *hScanParams, w *reply.Writer) error {
 type hIncrParams struct {
 	key, field []byte
 	amount     int64
+	text       [20]byte // where the numbers are written
 }
 
 func hIncrByCommand() *Command {
@@ -368,9 +366,8 @@ func runHIncrBy(tx *engine.Tx, p *hIncrParams, w *reply.Writer) error {
 	if err != nil {
 		return err
 	}
-	var buf [20]byte
 	value := int64(0)
-	if text, ok := h.Get(p.field, buf[:]); ok {
+	if text, ok := h.Get(p.field, p.text[:]); ok {
 		if value, ok = grammar.ParseInt(text); !ok {
 			return ErrHashInteger
 		}
@@ -379,7 +376,7 @@ func runHIncrBy(tx *engine.Tx, p *hIncrParams, w *reply.Writer) error {
 		return ErrOverflow
 	}
 	value += p.amount
-	tx.HashSet(p.key, p.field, strconv.AppendInt(buf[:0], value, 10))
+	tx.HashSet(p.key, p.field, strconv.AppendInt(p.text[:0], value, 10))
 	w.Int(value)
 	return nil
 }

@@ -225,9 +225,25 @@ func (h Hash) Walked() bool { return h.big == nil }
 // new. The caller has read the hash (type checked); field and value must not
 // alias it.
 func (tx *Tx) HashSet(key, field, value []byte) (added bool) {
-	h, _ := tx.Hash(key)
-	added = !h.Has(field)
-	tx.emit(&effect.Effect{Kind: effect.HashSet, DB: uint32(tx.DB), Key: key, Field: field, Value: value})
+	pair := [2][]byte{field, value}
+	return tx.HashSetPairs(key, pair[:]) == 1
+}
+
+// HashSetPairs is HashSet for fields and values in turn; it counts the new
+// fields. The effects are those of so many HashSets: the hash is only looked up
+// and stored once for all.
+func (tx *Tx) HashSetPairs(key []byte, pairs [][]byte) (added int) {
+	ks, at, entry, ok := tx.look(tx.DB, key)
+	edit := tx.editHash(ks, at, entry, ok)
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if edit.set(tx, pairs[i], pairs[i+1]) {
+			added++
+		}
+		if !tx.replaying {
+			tx.batch.Add(&effect.Effect{Kind: effect.HashSet, DB: uint32(tx.DB), Key: key, Field: pairs[i], Value: pairs[i+1]})
+		}
+	}
+	edit.store(tx, tx.DB, key)
 	return added
 }
 
@@ -254,64 +270,99 @@ func (h Hash) Has(field []byte) bool {
 	return h.position(field) != listpack.None
 }
 
-// applyHashSet keeps a hash packed while it is within the limits, and makes it
-// a table when it grows beyond; it never goes back, as in Redis.
 func (tx *Tx) applyHashSet(db int, x *effect.Effect) {
-	ks, at, entry, ok := tx.entry(db, x.Key)
-	if ok && entry.Kind() == kindHash {
-		ks.objects.all[objectRef(entry.Value())].(*hash).set(x.Field, x.Value)
-		ks.changed(x.Key)
-		return
-	}
-	kind, deadlineMs := kindHashPack, int64(0)
-	var pack []byte
-	packed := ok && (entry.Kind() == kindHashPack || entry.Kind() == kindHashWide)
-	if packed {
-		kind, deadlineMs = entry.Kind(), entry.DeadlineMs()
-		pack = append(tx.buf[:0], entry.Value()...)
-	} else {
-		pack = append(tx.buf[:0], listpack.New(0)...)
-	}
-	pos := Hash{pack: pack}.position(x.Field)
-	entries := listpack.Len(pack) / 2
-	if pos == listpack.None {
-		entries++
-	}
-	kind, fits := tx.hashKind(kind, pack, entries, x)
-	if !fits {
-		h := &hash{table.New(tx.e.pool)}
-		Hash{pack: pack}.Each(func(field, value []byte) bool {
-			h.set(field, value)
-			return true
-		})
-		h.set(x.Field, x.Value)
-		tx.buf = pack
-		tx.putHash(db, x.Key, h, deadlineMs)
-		return
-	}
-	if pos == listpack.None {
-		pack = listpack.Append(listpack.Append(pack, x.Field), x.Value)
-	} else {
-		pack = listpack.Replace(pack, listpack.Next(pack, pos), x.Value)
-	}
-	tx.buf = pack
-	if !packed {
-		_, entry = tx.put(db, x.Key, kind, deadlineMs, len(pack))
-		copy(entry.Value(), pack)
-		return
-	}
-	tx.replacePack(x.Key, pack, at.hash, ks, entry, kind)
+	edit := tx.editHash(tx.entry(db, x.Key))
+	edit.set(tx, x.Field, x.Value)
+	edit.store(tx, db, x.Key)
 }
 
-// hashKind is the kind of a packed hash of this kind after x leaves it with so
-// many entries; it does not fit when it has to become a table.
-func (tx *Tx) hashKind(kind uint8, pack []byte, entries int, x *effect.Effect) (next uint8, fits bool) {
+// hashEdit is a hash that is being changed: its packed form in the transaction's
+// buffer, or its table, which is changed in place.
+type hashEdit struct {
+	ks         *keyspace
+	at         Place
+	entry      table.Entry
+	there      bool // entry is a hash
+	kind       uint8
+	deadlineMs int64
+	pack       []byte
+	big        *hash
+}
+
+func (tx *Tx) editHash(ks *keyspace, at Place, entry table.Entry, ok bool) hashEdit {
+	edit := hashEdit{ks: ks, at: at, entry: entry, kind: kindHashPack}
+	if ok && typeOf(entry.Kind()) == TypeHash {
+		edit.there, edit.kind, edit.deadlineMs = true, entry.Kind(), entry.DeadlineMs()
+	}
+	switch {
+	case edit.kind == kindHash:
+		edit.big = ks.objects.all[objectRef(entry.Value())].(*hash)
+	case edit.there:
+		edit.pack = append(tx.buf[:0], entry.Value()...)
+	default:
+		edit.pack = append(tx.buf[:0], listpack.New(0)...)
+	}
+	return edit
+}
+
+// set keeps a hash packed while it is within the limits, and makes it a table
+// when it grows beyond; it never goes back, as in Redis.
+func (e *hashEdit) set(tx *Tx, field, value []byte) (added bool) {
+	if e.big != nil {
+		return e.big.set(field, value)
+	}
+	pos := Hash{pack: e.pack}.position(field)
+	added = pos == listpack.None
+	entries := listpack.Len(e.pack) / 2
+	if added {
+		entries++
+	}
+	fits := false
+	if e.kind, fits = tx.hashKind(e.kind, e.pack, entries, field, value); !fits {
+		e.big = &hash{table.New(tx.e.pool)}
+		Hash{pack: e.pack}.Each(func(field, value []byte) bool {
+			e.big.set(field, value)
+			return true
+		})
+		e.big.set(field, value)
+		return added
+	}
+	if added {
+		e.pack = listpack.Append(listpack.Append(e.pack, field), value)
+	} else {
+		e.pack = listpack.Replace(e.pack, listpack.Next(e.pack, pos), value)
+	}
+	return added
+}
+
+// store makes the key what was made of the hash.
+func (e *hashEdit) store(tx *Tx, db int, key []byte) {
+	if e.pack != nil {
+		tx.buf = e.pack
+	}
+	switch {
+	case e.big == nil && e.there:
+		tx.replacePack(key, e.pack, e.at.hash, e.ks, e.entry, e.kind)
+	case e.big == nil:
+		_, entry := tx.put(db, key, e.kind, e.deadlineMs, len(e.pack))
+		copy(entry.Value(), e.pack)
+	case e.kind == kindHash:
+		e.ks.changed(key)
+	default:
+		tx.putHash(db, key, e.big, e.deadlineMs)
+	}
+	tx.hit = found{}
+}
+
+// hashKind is the kind of a packed hash of this kind after a field and value
+// leave it with so many entries; it does not fit when it has to become a table.
+func (tx *Tx) hashKind(kind uint8, pack []byte, entries int, field, value []byte) (next uint8, fits bool) {
 	limits := &tx.e.Limits
 	valueMax := int(limits.HashListpackValue.Load())
 	// What an element takes beside its text.
 	const headsBytes = 2 * 10
-	addedBytes := len(x.Field) + len(x.Value) + headsBytes
-	if kind == kindHashPack && len(x.Field) <= valueMax && len(x.Value) <= valueMax &&
+	addedBytes := len(field) + len(value) + headsBytes
+	if kind == kindHashPack && len(field) <= valueMax && len(value) <= valueMax &&
 		entries <= int(limits.HashListpackEntries.Load()) && listpack.Fits(pack, addedBytes) {
 		return kindHashPack, true
 	}
