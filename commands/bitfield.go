@@ -84,7 +84,25 @@ func bitFieldCommand() *Command {
 					grammar.Block("encoding_offset_increment", encoding(), offset(), number("increment")).After(wordIncrement)),
 			),
 		),
-	), runBitField)
+	).WithKeys("BITFIELD only reads when all its operations do", bitFieldKeys), runBitField)
+}
+
+// bitFieldKeys is db.c's bitfieldGetKeys: what is no operation is taken for a
+// write.
+func bitFieldKeys(dst []grammar.KeyRef, argv [][]byte) ([]grammar.KeyRef, bool) {
+	flags := grammar.RO | grammar.Access
+	for i := 1; i < len(argv); {
+		left := len(argv) - i - 1
+		switch {
+		case equalFold(argv[i], wordGet) && left >= 2:
+			i += 3
+		case equalFold(argv[i], wordOverflow) && left >= 1:
+			i += 2
+		default:
+			flags, i = grammar.RW|grammar.Access|grammar.Update, len(argv)
+		}
+	}
+	return append(dst, grammar.KeyRef{Index: 0, Flags: flags}), true
 }
 
 func bitFieldROCommand() *Command {

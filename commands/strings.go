@@ -141,7 +141,7 @@ func setCommand() *Command {
 		grammar.Bytes("value", func(p *setParams) *[]byte { return &p.value }),
 		grammar.Options(
 			grammar.Enum("condition", func(p *setParams) *condition { return &p.condition }, "NX", "XX").Since("2.6.12"),
-			grammar.Token("GET", func(p *setParams) *bool { return &p.get }).Since("6.2.0"),
+			grammar.Token(wordGet, func(p *setParams) *bool { return &p.get }).Since("6.2.0"),
 			grammar.Choice("expiration", func(p *setParams) *expiry { return &p.expiry },
 				grammar.Int("seconds", amount).After("EX").Defer().Since("2.6.12"),
 				grammar.Int("milliseconds", amount).After("PX").Defer().Since("2.6.12"),
@@ -150,7 +150,18 @@ func setCommand() *Command {
 				grammar.Token[setParams]("KEEPTTL", nil).Since("6.0.0"),
 			),
 		),
-	), runSet)
+	).WithKeys("SET reads the key only with GET", setKeys), runSet)
+}
+
+// setKeys is db.c's setGetKeys.
+func setKeys(dst []grammar.KeyRef, argv [][]byte) ([]grammar.KeyRef, bool) {
+	flags := grammar.OW | grammar.Update
+	for _, arg := range argv[min(2, len(argv)):] {
+		if equalFold(arg, wordGet) {
+			flags = grammar.RW | grammar.Access | grammar.Update
+		}
+	}
+	return append(dst, grammar.KeyRef{Index: 0, Flags: flags}), true
 }
 
 // runSet: no allocation.
