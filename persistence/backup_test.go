@@ -13,7 +13,7 @@ import (
 )
 
 func TestBackupOfARunningStoreOpensAsOne(t *testing.T) {
-	for name, fs := range map[string]vfs.FS{"memory": vfs.NewMem(), "disk": vfs.Default} {
+	for name, fs := range map[string]vfs.FS{"memory": vfs.NewCrashableMem(), "disk": vfs.Default} {
 		t.Run(name, func(t *testing.T) {
 			dir := "store"
 			if name == "disk" {
@@ -96,7 +96,7 @@ func TestBackupThatFailsLeavesNothing(t *testing.T) {
 }
 
 func TestCheckFindsDamageAndWritesNothing(t *testing.T) {
-	fs := vfs.NewMem()
+	fs := vfs.NewCrashableMem()
 	w := newWorld(t, 11, fs, testOptions(t))
 	for range 200 {
 		w.append()

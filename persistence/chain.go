@@ -100,7 +100,7 @@ func findChain(fs vfs.FS, dir string, storeID, checkpoint uint64) (*chain, error
 			return nil, found[i].corrupt()
 		}
 	}
-	used, err := followBack(found, head, dir, checkpoint)
+	used, cutOff, err := followBack(found, head, checkpoint)
 	if err != nil {
 		return nil, err
 	}
@@ -108,6 +108,9 @@ func findChain(fs vfs.FS, dir string, storeID, checkpoint uint64) (*chain, error
 		c.segments = append(c.segments, found[i].segmentInfo)
 	}
 	if err := c.verify(fs, checkpoint, found); err != nil {
+		return nil, err
+	}
+	if err := c.judgeCutOff(fs, found, cutOff); err != nil {
 		return nil, err
 	}
 	for i := range found {
@@ -119,25 +122,63 @@ func findChain(fs vfs.FS, dir string, storeID, checkpoint uint64) (*chain, error
 }
 
 // followBack returns the segments from the one that holds checkpoint+1 to head.
-func followBack(found []foundSegment, head int, dir string, checkpoint uint64) ([]int, error) {
-	used := []int{head}
+// A segment that was begun but never synced may be empty after a crash; it and
+// what follows it are cutOff, and the one before it is the head.
+func followBack(found []foundSegment, head int, checkpoint uint64) (used, cutOff []int, err error) {
+	used = []int{head}
 	for found[used[0]].firstSeq > checkpoint+1 {
 		f := &found[used[0]]
 		i := slices.IndexFunc(found, func(o foundSegment) bool { return o.number == f.header.previous })
 		if i < 0 {
-			return nil, &CorruptError{File: f.path, Offset: 32, Reason: fmt.Sprintf(
+			return nil, nil, &CorruptError{File: f.path, Offset: 32, Reason: fmt.Sprintf(
 				"the journal before batch %d is missing: there is no %s, and the last checkpoint is at batch %d",
 				f.firstSeq, segmentName(f.header.previous), checkpoint)}
 		}
+		if found[i].empty {
+			cutOff = append(append([]int{i}, used...), cutOff...)
+			before := i - 1
+			for before >= 0 && found[before].err != nil {
+				before--
+			}
+			if before < 0 {
+				return nil, nil, found[i].corrupt()
+			}
+			used = []int{before}
+			continue
+		}
 		if found[i].err != nil {
-			return nil, found[i].corrupt()
+			return nil, nil, found[i].corrupt()
 		}
 		if found[i].number >= f.number || found[i].firstSeq > f.firstSeq {
-			return nil, &CorruptError{File: f.path, Offset: 24, Reason: fmt.Sprintf("the segment before it, %s, is newer", found[i].path)}
+			return nil, nil, &CorruptError{File: f.path, Offset: 24, Reason: fmt.Sprintf("the segment before it, %s, is newer", found[i].path)}
 		}
 		used = slices.Insert(used, 0, i)
 	}
-	return used, nil
+	return used, cutOff, nil
+}
+
+// judgeCutOff verifies that nothing in the segments that were cut off says that
+// more than the chain was durable.
+func (c *chain) judgeCutOff(fs vfs.FS, found []foundSegment, cutOff []int) error {
+	for _, i := range cutOff {
+		f := &found[i]
+		if f.empty {
+			continue
+		}
+		data, err := readSegment(fs, f.path, -1, nil)
+		if err != nil {
+			return err
+		}
+		scan, err := scanUntil(data, f.path, ^uint64(0))
+		if err != nil {
+			return err
+		}
+		if scan.durable > c.endSeq {
+			return &CorruptError{File: found[cutOff[0]].path, Offset: 0, Reason: fmt.Sprintf(
+				"the segment is empty, and %s says that batch %d was durable", f.path, scan.durable)}
+		}
+	}
+	return nil
 }
 
 // verify reads every segment and finds where the journal ends.
@@ -201,7 +242,7 @@ func (c *chain) judge(fs vfs.FS, i int, scan *segmentScan, checkpoint uint64) er
 			return &CorruptError{File: s.path, Offset: int64(scan.at), Reason: fmt.Sprintf(
 				"%s, and %s says that batch %d was durable", scan.why(), later.path, scan.seq)}
 		}
-		lost := allZero(scan.data[scan.at:]) || missesSector(scan.data, scan.at, len(scan.data))
+		lost := scan.cutOff || allZero(scan.data[scan.at:]) || missesSector(scan.data, scan.at, len(scan.data))
 		if after.seq > later.firstSeq && !lost {
 			return &CorruptError{File: s.path, Offset: int64(scan.at), Reason: fmt.Sprintf(
 				"%s, and %s goes on with batch %d", scan.why(), later.path, later.firstSeq)}

@@ -234,9 +234,11 @@ func (j *journal) Sync() error {
 			// An fsync that is under way may have begun before our batch was
 			// written; the round after it covers us.
 			round := g.round
+			g.waiting++
 			for round == g.round {
 				g.ended.Wait()
 			}
+			g.waiting--
 			if g.err != nil && j.durable.Load() < target {
 				defer g.mu.Unlock()
 				return g.err
@@ -244,14 +246,18 @@ func (j *journal) Sync() error {
 			continue
 		}
 		g.leading = true
+		shared := g.shared
 		g.mu.Unlock()
-		// Who was just woken by the last fsync may append before this one.
-		runtime.Gosched()
+		if shared {
+			// Who was woken by the last fsync may append before this one. An
+			// event loop, which syncs alone, must not lose its processor here.
+			runtime.Gosched()
+		}
 		j.syncMu.Lock()
 		err := j.syncLocked()
 		j.syncMu.Unlock()
 		g.mu.Lock()
-		g.leading, g.err = false, err
+		g.leading, g.err, g.shared = false, err, g.waiting > 0
 		g.round++
 		g.ended.Broadcast()
 		if err != nil && j.durable.Load() < target {
@@ -268,6 +274,8 @@ type syncGroup struct {
 	mu      sync.Mutex
 	ended   sync.Cond // a round ended
 	leading bool      // somebody syncs
+	waiting int       // how many wait for that
+	shared  bool      // somebody waited for the last round
 	round   uint64    // how many rounds ended
 	err     error     // of the last round
 }

@@ -45,7 +45,7 @@ func mustClose(t testing.TB, s *Store) {
 // process leaves of an in-memory file system.
 func crash(t testing.TB, fs vfs.FS, s *Store) vfs.FS {
 	t.Helper()
-	left := copyStore(t, fs, "store")
+	left := fs.(*vfs.MemFS).CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
 	mustClose(t, s)
 	return left
 }
@@ -80,7 +80,7 @@ func journalOf(t testing.TB, s *Store) []string {
 }
 
 func TestJournalGoesOnAfterReopening(t *testing.T) {
-	fs := vfs.FS(vfs.NewMem())
+	fs := vfs.FS(vfs.NewCrashableMem())
 	var b effect.Batch
 	var want []string
 	value := strings.Repeat("v", 700) // several segments
@@ -112,7 +112,7 @@ func TestJournalGoesOnAfterReopening(t *testing.T) {
 }
 
 func TestTimeNeverDecreases(t *testing.T) {
-	s := mustOpen(t, vfs.NewMem(), "store", testOptions(t))
+	s := mustOpen(t, vfs.NewCrashableMem(), "store", testOptions(t))
 	defer mustClose(t, s)
 	var b effect.Batch
 	for i, c := range []struct{ given, want int64 }{{50, 50}, {40, 50}, {50, 50}, {51, 51}, {0, 51}} {
@@ -126,7 +126,7 @@ func TestTimeNeverDecreases(t *testing.T) {
 func TestAppendDoesNotAllocateWhenWarm(t *testing.T) {
 	options := testOptions(t)
 	options.SegmentBytes = 8 << 20
-	s := mustOpen(t, vfs.NewMem(), "store", options)
+	s := mustOpen(t, vfs.NewCrashableMem(), "store", options)
 	defer mustClose(t, s)
 	var b effect.Batch
 	setBatch(&b, "key:000000000001", strings.Repeat("v", 100), 5)
@@ -146,7 +146,7 @@ func TestAppendDoesNotAllocateWhenWarm(t *testing.T) {
 }
 
 func TestOversizedBatchHasASegmentOfItsOwn(t *testing.T) {
-	fs := vfs.FS(vfs.NewMem())
+	fs := vfs.FS(vfs.NewCrashableMem())
 	s := mustOpen(t, fs, "store", testOptions(t))
 	var b effect.Batch
 	big := strings.Repeat("x", 3<<20)
@@ -165,7 +165,7 @@ func TestOversizedBatchHasASegmentOfItsOwn(t *testing.T) {
 }
 
 func TestNotifyRunsOnceDurable(t *testing.T) {
-	s := mustOpen(t, vfs.NewMem(), "store", testOptions(t))
+	s := mustOpen(t, vfs.NewCrashableMem(), "store", testOptions(t))
 	var b effect.Batch
 	var woken []int
 	s.Append(setBatch(&b, "a", "1", 1))
@@ -192,7 +192,7 @@ func TestDurableBatchIsSyncedWithoutBeingAsked(t *testing.T) {
 	for _, durability := range []Durability{Everysec, Never} {
 		options := testOptions(t)
 		options.Durability = durability
-		s := mustOpen(t, vfs.NewMem(), "store", options)
+		s := mustOpen(t, vfs.NewCrashableMem(), "store", options)
 		var b effect.Batch
 		setBatch(&b, "a", "1", 1).Durable = true
 		seq, _ := s.Append(&b)
@@ -206,7 +206,7 @@ func TestDurableBatchIsSyncedWithoutBeingAsked(t *testing.T) {
 func TestReadyLagsAndRecovers(t *testing.T) {
 	options := testOptions(t)
 	options.PendingBytes = 10000
-	s := mustOpen(t, vfs.NewMem(), "store", options)
+	s := mustOpen(t, vfs.NewCrashableMem(), "store", options)
 	defer mustClose(t, s)
 	var b effect.Batch
 	s.syncMu.Lock() // nothing becomes durable
@@ -240,7 +240,7 @@ func TestStoreIsLocked(t *testing.T) {
 }
 
 func TestNewerFormatIsRefused(t *testing.T) {
-	fs := vfs.NewMem()
+	fs := vfs.NewCrashableMem()
 	mustClose(t, mustOpen(t, fs, "store", testOptions(t)))
 	for _, c := range []struct{ text, want string }{
 		{"reminis-store 2\nwhatever", "newer version"},
@@ -261,7 +261,7 @@ func TestNewerFormatIsRefused(t *testing.T) {
 // copyStore copies a directory tree between in-memory file systems.
 func copyStore(t testing.TB, from vfs.FS, dir string) *vfs.MemFS {
 	t.Helper()
-	to := vfs.NewMem()
+	to := vfs.NewCrashableMem()
 	if ok, err := vfs.Clone(from, to, dir, dir); err != nil || !ok {
 		t.Fatalf("clone: %v %v", ok, err)
 	}
@@ -306,7 +306,7 @@ func segmentPaths(t testing.TB, fs vfs.FS) []string {
 // filledJournal makes a store of count batches in several segments, each batch
 // written alone, synced when synced says so, and leaves it as a crash would.
 func filledJournal(t testing.TB, count int, synced func(i int) bool) vfs.FS {
-	fs := vfs.NewMem()
+	fs := vfs.NewCrashableMem()
 	s := mustOpen(t, fs, "store", testOptions(t))
 	var b effect.Batch
 	for i := range count {
@@ -415,6 +415,7 @@ func TestDamagedJournalIsRefused(t *testing.T) {
 		{"a flipped byte in the last segment header", last, flip(41), last},
 		{"a zeroed sector that was durable", middle, func(b []byte) []byte { clear(b[4096:4608]); return b }, middle},
 		{"a middle segment cut short", middle, func(b []byte) []byte { return b[:3000] }, middle},
+		{"an emptied segment", middle, func(b []byte) []byte { clear(b); return b }, middle},
 		{"a segment of another store", last, func(b []byte) []byte {
 			h, err := decodeSegmentHeader(b)
 			if err != nil {

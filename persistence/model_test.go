@@ -137,7 +137,7 @@ func TestStoreAgainstModel(t *testing.T) {
 		if round%2 == 1 {
 			opts.CheckpointBytes = 20 << 10 // several rounds in a checkpoint
 		}
-		w := newWorld(t, seed, vfs.NewMem(), opts)
+		w := newWorld(t, seed, vfs.NewCrashableMem(), opts)
 		for range 12 {
 			for range w.rng.IntN(60) {
 				w.append()
@@ -172,7 +172,7 @@ func TestStoreAgainstModel(t *testing.T) {
 
 func TestCheckpointKeepsNothingDead(t *testing.T) {
 	opts := testOptions(t)
-	w := newWorld(t, 7, vfs.NewMem(), opts)
+	w := newWorld(t, 7, vfs.NewCrashableMem(), opts)
 	for range 6 {
 		for range 80 {
 			w.append()

@@ -227,10 +227,10 @@ func (r *restoring) elements(t task) error {
 			return false, badRow(row, errRow)
 		}
 		if part == elementField {
+			if !open && !bytes.Equal(t.from, prefixSpan(prefixElement).from) {
+				return bytes.Compare(row, t.to) < 0, nil // of the range before
+			}
 			if !open || collection != number {
-				if !open && bytes.Compare(row, t.to) < 0 && !bytes.Equal(t.from, prefixSpan(prefixElement).from) {
-					return true, nil // of the range before
-				}
 				return false, badRow(row, fmt.Errorf("no head precedes it: %w", errRow))
 			}
 			e.Field, e.Value = field, value

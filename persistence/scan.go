@@ -30,6 +30,7 @@ type segmentScan struct {
 	reason string
 
 	frameEnd int
+	cutOff   bool // the file ends within the frame
 	seed     uint32
 }
 
@@ -98,6 +99,7 @@ func (s *segmentScan) openFrame() bool {
 	s.at += frameHeaderBytes
 	// A frame cut off by the file's end still yields its whole records.
 	s.frameEnd = s.at + int(min(h.sizeBytes, uint64(body)))
+	s.cutOff = h.sizeBytes > uint64(body)
 	if h.count > 0 {
 		s.timeMs = h.timeMs
 	}
