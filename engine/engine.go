@@ -23,9 +23,7 @@ type Options struct {
 	Archive Archive
 	// Clock is the source of time; default the system's.
 	Clock Clock
-	// GateAll says that every batch must be durable before a reply that shows
-	// it leaves (`appendfsync always`). Batches of profile and semantic records
-	// ask for it themselves.
+	// GateAll is the initial value of the limit of this name.
 	GateAll bool
 	// Pool gives the memory of tables; default a new one with huge pages.
 	Pool *table.Pool
@@ -41,7 +39,6 @@ type Engine struct {
 	journal Journal
 	archive Archive
 	pool    *table.Pool
-	gateAll bool
 	nDB     int
 
 	shards  [shardCount]shard
@@ -94,8 +91,9 @@ func Open(o Options) *Engine {
 	if o.Pool == nil {
 		o.Pool = table.NewPool(table.Options{HugePages: true})
 	}
-	e := &Engine{clock: o.Clock, journal: o.Journal, archive: o.Archive, pool: o.Pool, gateAll: o.GateAll, nDB: o.Databases}
+	e := &Engine{clock: o.Clock, journal: o.Journal, archive: o.Archive, pool: o.Pool, nDB: o.Databases}
 	e.Limits.reset()
+	e.Limits.GateAll.Store(o.GateAll)
 	e.txs.New = func() any { return &Tx{e: e} }
 	for i := range e.shards {
 		e.shards[i].spaces = make([]atomic.Pointer[keyspace], o.Databases)

@@ -16,6 +16,10 @@ type Limits struct {
 	StringMax atomic.Int64
 	// MaxMemory is maxmemory in bytes, 0 for none.
 	MaxMemory atomic.Int64
+	// GateAll says that every batch must be durable before a reply that shows
+	// it leaves (appendfsync always), GateRecords that batches of profile and
+	// semantic records must (mem-appendfsync always, the default).
+	GateAll, GateRecords atomic.Bool
 	// LFU says that Access holds a frequency, not a time (maxmemory-policy).
 	LFU atomic.Bool
 }
@@ -24,4 +28,5 @@ func (l *Limits) reset() {
 	l.HashListpackEntries.Store(512)
 	l.HashListpackValue.Store(64)
 	l.StringMax.Store(512 << 20)
+	l.GateRecords.Store(true)
 }

@@ -131,8 +131,9 @@ func (tx *Tx) within(i int, f func(s *shard)) {
 	s.mu.Unlock()
 }
 
-// Durable asks that no reply leave before this transaction's batch is fsynced.
-func (tx *Tx) Durable() { tx.batch.Durable = true }
+// Durable asks that no reply leave before this transaction's batch is fsynced,
+// unless the setting for records says otherwise.
+func (tx *Tx) Durable() { tx.batch.Durable = tx.batch.Durable || tx.e.Limits.GateRecords.Load() }
 
 // Commit appends the batch to the journal while all locks are held, then
 // releases them. The transaction may be locked and used again afterwards.
@@ -142,7 +143,7 @@ func (tx *Tx) Commit() {
 		if tx.Actor.User != "" && tx.Actor.User != defaultUser {
 			tx.batch.Actor = append(tx.batch.Actor[:0], tx.Actor.User...)
 		}
-		tx.batch.Durable = tx.batch.Durable || tx.e.gateAll
+		tx.batch.Durable = tx.batch.Durable || tx.e.Limits.GateAll.Load()
 		seq, timeMs := tx.e.append(&tx.batch)
 		tx.seq = seq
 		tx.commitRecords(seq, timeMs)

@@ -123,7 +123,6 @@ func (p *process) open() error {
 	p.store = store
 	options := engine.Options{
 		Databases: settings.Databases,
-		GateAll:   settings.Durability == server.DurabilityAlways,
 		Memory: engine.MemoryOptions{
 			Layout:              memory.Layout{OwnerSegments: settings.MemOwnerSegments, OwnerTag: settings.MemOwnerTag},
 			IdempotencyWindowMs: settings.MemIdempotencyMs,
@@ -137,6 +136,7 @@ func (p *process) open() error {
 		}
 	}
 	p.engine = engine.Open(options)
+	p.followDurability()
 	start := time.Now()
 	if store != nil {
 		if err := store.Recover(p.engine); err != nil {
@@ -150,6 +150,21 @@ func (p *process) open() error {
 	p.log.Info("data loaded", "dir", settings.Dir, "durability", settings.Durability.String(),
 		"mem_durability", settings.MemDurability.String(), "keys", keys, "records", records, "took", time.Since(start).Round(time.Millisecond))
 	return nil
+}
+
+// followDurability keeps what replies wait for as the directives say.
+func (p *process) followDurability() {
+	apply := func(next *server.Settings) error {
+		limits := &p.engine.Limits
+		limits.GateAll.Store(next.Durability == server.DurabilityAlways)
+		limits.GateRecords.Store(next.MemDurability == server.DurabilityAlways)
+		if p.store != nil && next.Durability != server.DurabilityNone {
+			p.store.SetDurability(durabilityOf(next.Durability))
+		}
+		return nil
+	}
+	_ = apply(p.config.Settings())
+	p.config.OnChange(apply, "appendfsync", "mem-appendfsync")
 }
 
 // listen opens the door.
