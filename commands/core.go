@@ -132,6 +132,7 @@ type Figures struct {
 
 	ResidentBytes, HeapBytes, HeapIdleBytes, SystemBytes int64
 	UserMicroseconds, SystemMicroseconds                 int64
+	CollectorSeconds                                     float64 // of processors, by the garbage collector
 }
 
 // Store is the durable side, nil for a pure cache.

@@ -158,7 +158,7 @@ func (h *processHost) Figures() commands.Figures {
 		Reads: stats.Reads, Writes: stats.Writes,
 		ProtocolErrors: stats.ProtocolErrors, QueryLimited: stats.QueryLimit, OutputLimited: stats.OutputLimit,
 		ResidentBytes: residentBytes(), HeapBytes: heap, HeapIdleBytes: idle, SystemBytes: systemBytes(),
-		UserMicroseconds: user, SystemMicroseconds: system,
+		UserMicroseconds: user, SystemMicroseconds: system, CollectorSeconds: collectorSeconds(),
 	}
 	if f.Loops > 0 {
 		f.Polling = "epoll"
@@ -175,4 +175,11 @@ func heapBytes() (used, idle int64) {
 	}
 	metrics.Read(samples)
 	return int64(samples[0].Value.Uint64()), int64(samples[1].Value.Uint64() + samples[2].Value.Uint64())
+}
+
+// collectorSeconds is what the garbage collector took of the processors.
+func collectorSeconds() float64 {
+	sample := [1]metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}}
+	metrics.Read(sample[:])
+	return sample[0].Value.Float64()
 }
