@@ -67,7 +67,7 @@ const (
 // memRecallCommand: pinned records come first where a BUDGET is to be filled,
 // whether the query finds them or not; elsewhere they have no preference.
 func memRecallCommand() *Command {
-	searchers := &sync.Pool{New: func() any { return new(recall.Searcher) }}
+	pool := &sync.Pool{New: func() any { return new(recallMemory) }}
 	return onData(memoryDeclaration(Declaration{
 		Name: "mem.recall", Complexity: "O(P) where P is the number of the query's postings in the index; without a query O(N), the records in the scope",
 		Summary: "Find the best memory records for this moment",
@@ -78,9 +78,10 @@ func memRecallCommand() *Command {
 		grammar.Options(append(recallFilters(), recallShape()...)...),
 		grammar.Check(checkRecall),
 	), func(tx *engine.Tx, p *memRecallParams, w *reply.Writer) error {
-		searcher := searchers.Get().(*recall.Searcher)
-		defer searchers.Put(searcher)
-		return runMemRecall(tx, p, searcher, w)
+		m := pool.Get().(*recallMemory)
+		defer pool.Put(m)
+		defer m.forget()
+		return runMemRecall(tx, p, m, w)
 	})
 }
 
@@ -155,25 +156,42 @@ type candidate struct {
 
 // recalling is one MEM.RECALL on its way.
 type recalling struct {
-	tx         *engine.Tx
-	params     *memRecallParams
-	searcher   *recall.Searcher
+	tx     *engine.Tx
+	params *memRecallParams
+	*recallMemory
 	kinds      [8]bool
 	unfiltered bool          // every record that stands is wanted
 	limit      int           // hits asked of each owner's index
 	record     memory.Record // of the candidate that is looked at
-	found      []candidate
-	ranked     []*candidate // found, the best first
-	unseen     float64      // no hit that was not asked for is more relevant
+	unseen     float64       // no hit that was not asked for is more relevant
 	scanned    int
+}
+
+// recallMemory is what one recall leaves to the next: memory alone.
+type recallMemory struct {
+	searcher recall.Searcher
+	found    []candidate
+	ranked   []*candidate // found, the best first
+	fields   []memory.Field
+}
+
+// forget lets go of records, and of the memory of a large recall.
+func (m *recallMemory) forget() {
+	clear(m.found)
+	clear(m.ranked)
+	clear(m.fields[:cap(m.fields)])
+	m.found, m.ranked = m.found[:0], m.ranked[:0]
+	if cap(m.found) > 4096 {
+		m.found, m.ranked = nil, nil
+	}
 }
 
 // surplus is how many more hits than wanted are asked of an index at first: age
 // and confidence may change their order.
 const surplus = 64
 
-func runMemRecall(tx *engine.Tx, p *memRecallParams, searcher *recall.Searcher, w *reply.Writer) error {
-	r := recalling{tx: tx, params: p, searcher: searcher, limit: int(p.topK) + surplus}
+func runMemRecall(tx *engine.Tx, p *memRecallParams, m *recallMemory, w *reply.Writer) error {
+	r := recalling{tx: tx, params: p, recallMemory: m, limit: int(p.topK) + surplus}
 	r.unfiltered = len(p.kinds) == 0 && p.tagMatch == 0 && !p.hasFrom && !p.hasTo && p.minConfidence == 0
 	own, err := tx.Layout().ParseScope(p.scope)
 	if err != nil {
@@ -245,13 +263,14 @@ func (r *recalling) gather(from *source) {
 
 func (r *recalling) search(from *source) {
 	p := r.params
-	result := r.searcher.Search(from.view.Index(), recall.Query{
-		Text: string(p.query), Limit: r.limit, Neighbours: int(p.neighbours),
-		Accept: func(doc uint64) bool {
+	query := recall.Query{Text: string(p.query), Limit: r.limit, Neighbours: int(p.neighbours)}
+	if !r.unfiltered || from.view.Perishable > 0 || from.except != nil || string(from.scope.Text()) != from.view.Name {
+		query.Accept = func(doc uint64) bool {
 			s, ok := from.view.ByDoc(doc)
 			return ok && r.accepts(from, &s)
-		},
-	})
+		}
+	}
+	result := r.searcher.Search(from.view.Index(), query)
 	r.scanned += result.Scanned
 	for _, hit := range result.Hits {
 		if s, ok := from.view.ByDoc(hit.ID); ok {
@@ -404,21 +423,19 @@ func (r *recalling) show(chosen []*candidate, w *reply.Writer) error {
 		w.Verbatim("txt", string(text))
 	case recallJSON:
 		text := []byte{'['}
-		var fields []memory.Field
 		for i, c := range chosen {
 			if i > 0 {
 				text = append(text, ',')
 			}
-			fields = r.appendHit(fields[:0], c)
-			text = memory.AppendJSON(text, fields)
+			r.fields = r.appendHit(r.fields[:0], c)
+			text = memory.AppendJSON(text, r.fields)
 		}
 		w.Bulk(append(text, ']'))
 	default:
 		w.Array(len(chosen))
-		var fields []memory.Field
 		for _, c := range chosen {
-			fields = r.appendHit(fields[:0], c)
-			writeMap(w, fields)
+			r.fields = r.appendHit(r.fields[:0], c)
+			writeMap(w, r.fields)
 		}
 	}
 	return nil

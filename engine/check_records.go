@@ -66,7 +66,7 @@ func (o *Owner) check(entries int) error {
 		return fmt.Errorf("%d records, %d entries in shards, %d by document, %d documents", n, entries, o.docs.Len(), view.Len())
 	}
 	var err error
-	pinned := 0
+	pinned, perishable := 0, 0
 	o.records.Scan(func(it item) bool {
 		var r memory.Record
 		same, ok := o.docs.Get(it.doc())
@@ -86,10 +86,13 @@ func (o *Owner) check(entries int) error {
 		if r.Pinned {
 			pinned++
 		}
+		if it.deadlineMs() != 0 || r.ValidFromMs != 0 || r.ValidUntilMs != 0 {
+			perishable++
+		}
 		return err == nil
 	})
-	if err == nil && pinned != o.pinned.Len() {
-		err = fmt.Errorf("%d pinned records, %d in their tree", pinned, o.pinned.Len())
+	if err == nil && (pinned != o.pinned.Len() || perishable != o.perishable) {
+		err = fmt.Errorf("%d pinned records, %d in their tree; %d perishable ones, %d counted", pinned, o.pinned.Len(), perishable, o.perishable)
 	}
 	for i := range o.pending {
 		if c := &o.pending[i]; c.seq == 0 || i > 0 && c.seq < o.pending[i-1].seq {

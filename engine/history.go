@@ -60,6 +60,9 @@ type OwnerView struct {
 	Seq uint64
 	// Head ends the owner's audit chain.
 	Head memory.Link
+	// Perishable is the number of records with a deadline or a validity period:
+	// all others stand.
+	Perishable int
 
 	space   uint32
 	records *btree.BTreeG[item]
@@ -109,7 +112,7 @@ func (tx *Tx) viewOf(owner *Owner) *OwnerView {
 	}
 	tx.gateSeq = max(tx.gateSeq, owner.gateSeq)
 	return &OwnerView{
-		Name: owner.name, Seq: tx.e.owners.lastSeq.Load(), Head: owner.link,
+		Name: owner.name, Seq: tx.e.owners.lastSeq.Load(), Head: owner.link, Perishable: owner.perishable,
 		space: owner.space, records: owner.records.Copy(), docs: owner.docs.Copy(), pinned: owner.pinned.Copy(),
 		index: owner.index.View(), pending: slices.Clip(owner.pending), lost: owner.lost,
 		lastSeq: owner.lastSeq, nowMs: tx.now, archive: tx.e.archive, forgotten: owner.forgotten,

@@ -57,6 +57,9 @@ type Owner struct {
 	// docs are the records by their number in the index, pinned those of them
 	// that are pinned.
 	docs, pinned *btree.Map[uint64, item]
+	// perishable counts the records that may not stand though they are there:
+	// those with a deadline or a validity period.
+	perishable int
 
 	// The audit chain: its head, the sequence of the last batch that added to
 	// it, and its time, which never decreases.
@@ -115,6 +118,9 @@ func (it item) seq() uint64       { return binary.LittleEndian.Uint64(it[18:]) }
 func (it item) lasting() bool     { return it[26] == 0 }
 func (it item) setSeq(seq uint64) { binary.LittleEndian.PutUint64(it[18:], seq) }
 
+// perishes says whether the record may not stand though it is there.
+func (it item) perishes() bool { return it.deadlineMs() != 0 || !it.lasting() }
+
 // setLasting notes whether the record is valid at any time.
 func (it item) setLasting(r *memory.Record) {
 	if r.ValidFromMs != 0 || r.ValidUntilMs != 0 {
@@ -128,7 +134,7 @@ func itemLess(a, b item) bool { return string(a.key()) < string(b.key()) }
 func (o *Owner) clear() {
 	o.records = btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
 	o.index = recall.NewIndex()
-	o.docs, o.pinned = &btree.Map[uint64, item]{}, &btree.Map[uint64, item]{}
+	o.docs, o.pinned, o.perishable = &btree.Map[uint64, item]{}, &btree.Map[uint64, item]{}, 0
 }
 
 // serverSpace is the space of the server's own chain, whose owner has no name.

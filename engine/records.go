@@ -353,7 +353,13 @@ func (tx *Tx) document(owner *Owner, it item, r *memory.Record) recall.Doc {
 
 // keep makes an item findable by its number in the index.
 func (o *Owner) keep(it item, pinned bool) {
-	o.docs.Set(it.doc(), it)
+	old, replaced := o.docs.Set(it.doc(), it)
+	if replaced && old.perishes() {
+		o.perishable--
+	}
+	if it.perishes() {
+		o.perishable++
+	}
 	if pinned {
 		o.pinned.Set(it.doc(), it)
 	}
@@ -364,6 +370,9 @@ func (o *Owner) drop(it item) {
 	o.index.Remove(it.doc())
 	o.docs.Delete(it.doc())
 	o.pinned.Delete(it.doc())
+	if it.perishes() {
+		o.perishable--
+	}
 }
 
 // sessionSeed makes sessions into numbers that mean nothing outside.
