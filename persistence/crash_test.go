@@ -205,7 +205,11 @@ func TestErrorAtEveryOperation(t *testing.T) {
 	seed := rand.Uint64()
 	for _, fault := range []error{errorfs.ErrInjected, syscall.ENOSPC} {
 		failed, refused := 0, 0
-		for target := 1; ; target++ {
+		step := 1
+		if testing.Short() {
+			step = 5
+		}
+		for target := 1; ; target += step {
 			disk := newFaultyDisk(vfs.NewCrashableMem())
 			hit := ""
 			disk.whenever(func(count int, op errorfs.Op) error {

@@ -149,6 +149,18 @@ func TestFailedSyncIsWrittenElsewhere(t *testing.T) {
 	mustClose(t, s)
 }
 
+// sharedUse is a store with what an engine keeps beside it: the events that are
+// not in a checkpoint yet.
+type sharedUse struct {
+	t            *testing.T
+	s            *Store
+	owner        []byte
+	order        sync.Mutex // stands for the owner's lock
+	acknowledged atomic.Uint64
+	mu           sync.Mutex
+	kept         []uint64
+}
+
 // Everything at once, for the race detector: writers, syncs, checkpoints, a
 // backup, reads of the past that join what is in memory.
 func TestConcurrentUse(t *testing.T) {
@@ -156,100 +168,96 @@ func TestConcurrentUse(t *testing.T) {
 	opts.CheckpointBytes = 32 << 10
 	opts.manualCheckpoints = false
 	opts.Logger = nil
-	s := mustOpen(t, vfs.NewMem(), "store", opts)
-	if err := s.Recover(&counting{}); err != nil {
+	u := &sharedUse{t: t, s: mustOpen(t, vfs.NewMem(), "store", opts), owner: []byte("app:user")}
+	if err := u.s.Recover(&counting{}); err != nil {
 		t.Fatal(err)
 	}
-	// kept is what a reader finds in memory: events after the last checkpoint.
-	var kept struct {
-		sync.Mutex
-		list []uint64
-	}
-	s.OnCheckpoint(func(seq uint64) {
-		kept.Lock()
-		defer kept.Unlock()
-		for len(kept.list) > 0 && kept.list[0] <= seq {
-			kept.list = kept.list[1:]
+	u.s.OnCheckpoint(func(seq uint64) {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		for len(u.kept) > 0 && u.kept[0] <= seq {
+			u.kept = u.kept[1:]
 		}
 	})
-	owner := []byte("app:user")
 	const writers, each = 4, 300
-	var writing sync.WaitGroup
-	var order sync.Mutex // stands for the owner's lock
-	var acknowledged atomic.Uint64
+	var writing, reading sync.WaitGroup
 	for n := range writers {
-		writing.Go(func() {
-			rng := rand.New(rand.NewPCG(uint64(n), 1))
-			var b effect.Batch
-			for i := range each {
-				setBatch(&b, fmt.Sprintf("k%d", rng.IntN(50)), strings.Repeat("v", 60), 1)
-				b.Durable = i%7 == 0
-				b.Add(&effect.Effect{Kind: effect.EventAppend, Key: owner, Event: []byte("event")})
-				order.Lock()
-				seq, _ := s.Append(&b)
-				kept.Lock()
-				kept.list = append(kept.list, seq)
-				kept.Unlock()
-				acknowledged.Store(seq)
-				order.Unlock()
-				if err := s.Flush(); err != nil {
-					t.Error(err)
-				}
-				if i%5 == 0 {
-					if err := s.Sync(); err != nil {
-						t.Error(err)
-					}
-				}
-				if i%50 == 0 {
-					s.progress()
-				}
-				done := make(chan struct{})
-				if b.Durable {
-					s.Notify(seq, func() { close(done) })
-					<-done
-				}
-			}
-		})
+		writing.Go(func() { u.write(rand.New(rand.NewPCG(uint64(n), 1)), each) })
 	}
 	stop := make(chan struct{})
-	var reading sync.WaitGroup
-	reading.Go(func() {
-		for round := 0; ; round++ {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			want := acknowledged.Load()
-			kept.Lock()
-			inMemory := append([]uint64(nil), kept.list...)
-			kept.Unlock()
-			to := want
-			if len(inMemory) > 0 {
-				to = inMemory[0] - 1
-			}
-			count := uint64(len(inMemory))
-			err := s.Events(0, owner, 0, to, false, func(uint64, int64, []byte) bool { count++; return true })
-			if err != nil || count < want {
-				t.Errorf("%d of %d events are visible: %v", count, want, err)
-				return
-			}
-			if round%20 == 19 {
-				if err := s.Backup(fmt.Sprintf("backup%d", round)); err != nil {
-					t.Error(err)
-				}
-			}
-			_ = s.Stats().String()
-		}
-	})
+	reading.Go(func() { u.read(stop) })
 	writing.Wait()
 	close(stop)
 	reading.Wait()
-	if err := s.Checkpoint(); err != nil {
+	if err := u.s.Checkpoint(); err != nil {
 		t.Fatal(err)
 	}
-	if s.CheckpointSeq() != writers*each || s.checkpoints.Load() < 2 {
-		t.Fatalf("checkpoint at %d of %d, %d checkpoints", s.CheckpointSeq(), writers*each, s.checkpoints.Load())
+	if u.s.CheckpointSeq() != writers*each || u.s.checkpoints.Load() < 2 {
+		t.Fatalf("checkpoint at %d of %d, %d checkpoints", u.s.CheckpointSeq(), writers*each, u.s.checkpoints.Load())
 	}
-	mustClose(t, s)
+	mustClose(t, u.s)
+}
+
+func (u *sharedUse) write(rng *rand.Rand, count int) {
+	var b effect.Batch
+	for i := range count {
+		setBatch(&b, fmt.Sprintf("k%d", rng.IntN(50)), strings.Repeat("v", 60), 1)
+		b.Durable = i%7 == 0
+		b.Add(&effect.Effect{Kind: effect.EventAppend, Key: u.owner, Event: []byte("event")})
+		u.order.Lock()
+		seq, _ := u.s.Append(&b)
+		u.mu.Lock()
+		u.kept = append(u.kept, seq)
+		u.mu.Unlock()
+		u.acknowledged.Store(seq)
+		u.order.Unlock()
+		if err := u.s.Flush(); err != nil {
+			u.t.Error(err)
+		}
+		if i%5 == 0 {
+			if err := u.s.Sync(); err != nil {
+				u.t.Error(err)
+			}
+		}
+		if i%50 == 0 {
+			u.s.progress()
+		}
+		if b.Durable {
+			done := make(chan struct{})
+			u.s.Notify(seq, func() { close(done) })
+			<-done
+		}
+	}
+}
+
+// read counts the owner's events, in memory first and then in the archive:
+// whatever checkpoint ends between, every acknowledged one is seen.
+func (u *sharedUse) read(stop chan struct{}) {
+	for round := 0; ; round++ {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		want := u.acknowledged.Load()
+		u.mu.Lock()
+		inMemory := append([]uint64(nil), u.kept...)
+		u.mu.Unlock()
+		to := want
+		if len(inMemory) > 0 {
+			to = inMemory[0] - 1
+		}
+		count := uint64(len(inMemory))
+		err := u.s.Events(0, u.owner, 0, to, false, func(uint64, int64, []byte) bool { count++; return true })
+		if err != nil || count < want {
+			u.t.Errorf("%d of %d events are visible: %v", count, want, err)
+			return
+		}
+		if round%20 == 19 {
+			if err := u.s.Backup(fmt.Sprintf("backup%d", round)); err != nil {
+				u.t.Error(err)
+			}
+		}
+		_ = u.s.Stats().String()
+	}
 }
