@@ -28,6 +28,8 @@ type Archive interface {
 
 // Checkpointed says that the archive holds everything up to seq.
 func (e *Engine) Checkpointed(seq uint64) {
+	// After a recovery no record may stand that the last batches changed.
+	e.owners.raise(seq)
 	e.owners.mu.Lock()
 	list := make([]*Owner, 0, len(e.owners.unarchived))
 	for owner := range e.owners.unarchived {
