@@ -13,15 +13,6 @@ import (
 // This file owns DUMP and RESTORE. It must not know the form of a serialised
 // value.
 
-const (
-	errBusyKey     Error = "BUSYKEY Target key name already exists."
-	errInvalidTTL  Error = "ERR Invalid TTL value, must be >= 0"
-	errDumpFooter  Error = "ERR DUMP payload version or checksum are wrong"
-	errDumpFormat  Error = "ERR Bad data format"
-	errDumpType    Error = "ERR RESTORE does not support values of this type yet"
-	errDumpRecords Error = "ERR DUMP does not carry memory records: their history would be lost"
-)
-
 func dumpCommand() *Command {
 	return onData(Declaration{
 		Name: "dump", Family: Generic, Since: "2.6.0",

@@ -57,14 +57,13 @@ func checkExpireOptions(p *expireParams) *grammar.Error {
 }
 
 func defineExpire(name, since, amount, summary string, unit clockUnit) *Command {
-	overflow := Error("ERR invalid expire time in '" + name + "' command")
 	return onData(Declaration{
 		Name: name, Family: Generic, Since: since, Complexity: "O(1)", Summary: summary,
 		Flags:   Write | Fast,
 		History: []Change{{"7.0.0", "Added options: `NX`, `XX`, `GT` and `LT`."}},
 		Reply:   reply.Int(),
 	}, expireGrammar(amount, unit), func(tx *engine.Tx, p *expireParams, w *reply.Writer) error {
-		return runExpire(tx, p, w, unit, overflow)
+		return runExpire(tx, p, w, unit)
 	})
 }
 
@@ -85,15 +84,15 @@ func pExpireAtCommand() *Command {
 }
 
 // runExpire: no allocation.
-func runExpire(tx *engine.Tx, p *expireParams, w *reply.Writer, unit clockUnit, overflow error) error {
+func runExpire(tx *engine.Tx, p *expireParams, w *reply.Writer, unit clockUnit) error {
 	when := p.amount
 	if when > math.MaxInt64/unit.ms || when < math.MinInt64/unit.ms {
-		return overflow
+		return errExpireTime()
 	}
 	when *= unit.ms
 	if unit.relative {
 		if when > math.MaxInt64-tx.NowMs() {
-			return overflow
+			return errExpireTime()
 		}
 		when += tx.NowMs()
 	}

@@ -300,7 +300,7 @@ func TestKeyAllocations(t *testing.T) {
 		"TYPE":    func() error { return runType(tx, &keyParams{key: key}, &w) },
 		"PERSIST": func() error { return runPersist(tx, &keyParams{key: key}, &w) },
 		"EXPIRE that fails": func() error {
-			return runExpire(tx, &expireParams{key: key, amount: 9, xx: true}, &w, clockUnit{1, true}, nil)
+			return runExpire(tx, &expireParams{key: key, amount: 9, xx: true}, &w, clockUnit{1, true})
 		},
 	} {
 		once := func() {

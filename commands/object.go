@@ -10,11 +10,6 @@ import (
 
 // This file owns OBJECT: how a value is stored and used.
 
-const (
-	errNotLFU Error = "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust."
-	errIsLFU  Error = "ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust."
-)
-
 func objectCommand() *Command {
 	return container(Declaration{
 		Name: "object", Family: Generic, Since: "2.2.3", Complexity: "Depends on subcommand.",
