@@ -27,6 +27,9 @@ const (
 	formatWord  = "reminis-store"
 )
 
+// Disk is the machine's file system.
+func Disk() vfs.FS { return vfs.Default }
+
 // layout is where the parts of a store are.
 type layout struct {
 	fs                                  vfs.FS

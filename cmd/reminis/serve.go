@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"reminis/commands"
 	"reminis/engine"
 	"reminis/engine/memory"
@@ -131,7 +129,7 @@ func (p *process) open() error {
 	}
 	if store != nil {
 		options.Journal, options.Archive = journal{store}, store
-		if options.Memory.Secret, err = persistence.Secret(vfs.Default, settings.Dir); err != nil {
+		if options.Memory.Secret, err = persistence.Secret(persistence.Disk(), settings.Dir); err != nil {
 			return errors.Join(err, store.Close())
 		}
 	}

@@ -4,9 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
-
-	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"reminis/commands"
 	"reminis/engine"
@@ -39,7 +38,7 @@ func openStore(settings *server.Settings, log *slog.Logger) (*persistence.Store,
 	if err := refuseRedisFiles(settings); err != nil {
 		return nil, err
 	}
-	store, err := persistence.Open(vfs.Default, settings.Dir, persistence.Options{
+	store, err := persistence.Open(persistence.Disk(), settings.Dir, persistence.Options{
 		Durability:    durabilityOf(settings.Durability),
 		CommandKeepMs: settings.MemIdempotencyMs,
 		Logger:        printer{log},
@@ -76,7 +75,7 @@ func refuseRedisFiles(settings *server.Settings) error {
 }
 
 func exists(path string) bool {
-	_, err := vfs.Default.Stat(path)
+	_, err := os.Stat(path)
 	return err == nil
 }
 

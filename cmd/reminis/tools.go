@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2/vfs"
-
 	"reminis/commands/reply"
 	"reminis/persistence"
 	"reminis/server"
@@ -110,7 +108,7 @@ func check(arguments []string) error {
 	if len(arguments) != 1 {
 		return errors.New("reminis check needs one directory")
 	}
-	report, err := persistence.Check(vfs.Default, arguments[0])
+	report, err := persistence.Check(persistence.Disk(), arguments[0])
 	if err != nil {
 		return err
 	}
