@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"math"
 	"strings"
 
 	"reminis/commands/grammar"
@@ -304,7 +303,7 @@ func (p *clientKillParams) filter(word, value []byte) *grammar.Error {
 	switch {
 	case equalFold(word, "id"):
 		id, ok := grammar.ParseInt(value)
-		if !ok || id < 1 || id > math.MaxInt64 {
+		if !ok || id < 1 {
 			return grammar.Fail(grammar.Other, "client-id should be greater than 0")
 		}
 		p.id = id

@@ -137,6 +137,8 @@ func debugReload(s *Session, args [][]byte, w *reply.Writer) error {
 		if !equalFold(word, "merge") && !equalFold(word, "noflush") && !equalFold(word, "nosave") {
 			return errReloadOption
 		}
+	}
+	if len(args) > 0 {
 		return errReloadUnsupported
 	}
 	if s.Core.Store == nil {

@@ -59,6 +59,16 @@
 //
 // # Alternatives
 //
+// What commands ask of the process around them (configuration, other clients,
+// figures, the store) are interfaces in core.go, which package server and the
+// program satisfy: handlers never see sockets or files.
+//
+// Commands are timed with one reading of the clock each, shared by runs of fast
+// ones; INFO, SLOWLOG and LATENCY are made of these times. What no log may show
+// of a command line, its declaration says (Secret). Commands of Redis that are
+// refused for now are declared as Unavailable, so that nothing else happens
+// under their name.
+//
 // The rejected alternative is a hand-written parser per command with the facts
 // about it in a separate table: measured in other servers, the same fact is
 // then written in up to 21 places.

@@ -143,16 +143,39 @@ func backupCommand() *Command {
 		Reply:   reply.OK(),
 	}, grammar.Compile(
 		grammar.Bytes("directory", func(p *backupParams) *[]byte { return &p.dir }),
-	), func(s *Session, p *backupParams, w *reply.Writer) error {
+	), func(s *Session, p *backupParams, _ *reply.Writer) error {
 		if s.Core.Store == nil {
 			return errNoStore
 		}
-		if err := s.Core.Store.Backup(string(p.dir)); err != nil {
-			return Error("ERR " + err.Error())
-		}
-		w.OK()
+		s.aside(string(p.dir), s.Core.Store.Backup)
 		return nil
 	})
+}
+
+// aside parks the session while a worker does what takes long, and answers OK or
+// its error.
+func (s *Session) aside(argument string, work func(argument string) error) {
+	proto := s.Proto
+	s.next = Park
+	go func() {
+		s.Core.workers <- struct{}{}
+		err := work(argument)
+		<-s.Core.workers
+		s.Peer.Resume(func(out []byte) []byte {
+			var w reply.Writer
+			w.Reset(out)
+			w.SetProto(proto)
+			if err == nil {
+				w.OK()
+				return w.Bytes()
+			}
+			line := "ERR " + err.Error()
+			s.Core.stats.Errors.Add(1)
+			s.Core.stats.errors.count(line)
+			w.ErrorLine(line)
+			return w.Bytes()
+		})
+	}()
 }
 
 // unavailable declares a command of Redis that this server refuses for now,
