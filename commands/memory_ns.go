@@ -12,7 +12,12 @@ func memNSCommand() *Command {
 	return container(memoryDeclaration(Declaration{
 		Name: "mem.ns", Complexity: "Depends on subcommand.",
 		Summary: "A container for commands on namespaces of memory records",
-	}), memNSListCommand(), memNSCountCommand())
+	}), memNSListCommand(), memNSCountCommand(), helpCommand("mem.ns",
+		"COUNT <scope>",
+		"    Count the records in a scope.",
+		"LIST <scope> [CURSOR <cursor>]",
+		"    List the keys of the records in a scope.",
+	))
 }
 
 type memNSParams struct {
