@@ -38,6 +38,7 @@ const (
 	NoMandatoryKeys                   // may be called without any key
 	Immediate                         // runs at once even inside MULTI; not shown to clients
 	Executes                          // runs the queue of MULTI; not shown to clients
+	Brief                             // as short as Fast ones, though Redis does not call it fast; not shown to clients
 )
 
 // Lock says what a data command locks before its handler runs.

@@ -85,7 +85,7 @@ func (h *histogram) reset() {
 }
 
 // timing measures commands in runs: reading the clock costs a tenth of a GET.
-// Consecutive calls of one fast command of a batch share two readings, at most
+// Consecutive calls of one fast (or brief) command of a batch share two readings, at most
 // timingRunMax of them; a command that is measured by itself (precise) shares its
 // end with the beginning of the next.
 type timing struct {
@@ -101,7 +101,7 @@ const timingRunMax = 16
 func (s *Session) beginTiming(c *Command, precise bool) {
 	t := &s.timing
 	switch {
-	case t.command == c && c.is(Fast) && !precise && t.calls < timingRunMax:
+	case t.command == c && c.Flags&(Fast|Brief) != 0 && !precise && t.calls < timingRunMax:
 		t.calls++
 		return
 	case t.command != nil:

@@ -127,7 +127,7 @@ func setCommand() *Command {
 	return onData(Declaration{
 		Name: "set", Family: Strings, Since: "1.0.0", Complexity: "O(1)",
 		Summary: "Set the string value of a key",
-		Flags:   Write | DenyOOM,
+		Flags:   Write | DenyOOM | Brief,
 		History: []Change{
 			{"2.6.12", "Added the `EX`, `PX`, `NX` and `XX` options."},
 			{"6.0.0", "Added the `KEEPTTL` option."},
@@ -226,7 +226,7 @@ func setEXCommand() *Command {
 	return onData(Declaration{
 		Name: "setex", Family: Strings, Since: "2.0.0", Complexity: "O(1)",
 		Summary: "Set the value and expiration of a key",
-		Flags:   Write | DenyOOM,
+		Flags:   Write | DenyOOM | Brief,
 		Reply:   reply.OK(),
 	}, setEXGrammar("seconds"), func(tx *engine.Tx, p *setEXParams, w *reply.Writer) error {
 		return runSetEX(tx, p, w, expirySeconds)
@@ -237,7 +237,7 @@ func pSetEXCommand() *Command {
 	return onData(Declaration{
 		Name: "psetex", Family: Strings, Since: "2.6.0", Complexity: "O(1)",
 		Summary: "Set the value and expiration in milliseconds of a key",
-		Flags:   Write | DenyOOM,
+		Flags:   Write | DenyOOM | Brief,
 		Reply:   reply.OK(),
 	}, setEXGrammar("milliseconds"), func(tx *engine.Tx, p *setEXParams, w *reply.Writer) error {
 		return runSetEX(tx, p, w, expiryMs)

@@ -42,8 +42,9 @@ const (
 	arenaBytes = 512 << 10
 
 	// groupCommands is how many commands are prefetched before the first is
-	// executed. More would push the first ones' lines out of the cache again.
-	groupCommands = 512
+	// executed (a session's turn is not cut for it). More would push the first
+	// ones' lines out of the nearest cache again: 512 cost a quarter more.
+	groupCommands = 64
 
 	// sessionCommandsMax bounds how many commands of one connection are
 	// executed before the others of its loop have their turn.

@@ -17,9 +17,10 @@ const (
 	regionBytes = regionSlabs * slabBytes
 	regionPages = regionSlabs * slabPages
 
-	// hugeFromBytes is how much a pool reserves before its regions ask for huge
-	// pages: below, their rounding would cost a small server more than it gains.
-	hugeFromBytes = 64 << 20
+	// hugeFromSlabs is how many slabs a pool hands out before it asks for huge
+	// pages: below 8 MB their rounding would cost a small server more than it
+	// gains; from there on a look-up misses the TLB twice.
+	hugeFromSlabs = 4
 
 	// Freed runs of the size of a full block stay resident for the next table
 	// that needs one, up to 1/32 of what is in use and within these bounds,
@@ -36,7 +37,7 @@ const (
 // Options of a Pool.
 type Options struct {
 	// HugePages asks the system to back the pool's memory by huge pages once it
-	// has grown past 64 MB. It has no effect where the system cannot.
+	// has grown past 8 MB. It has no effect where the system cannot.
 	HugePages bool
 }
 
@@ -226,17 +227,17 @@ func (p *Pool) takePages(order int) uint32 {
 func (p *Pool) freshSlab() uint32 {
 	if p.fresh == 0 {
 		r := region{
-			base:  mapRegion(p.hugePages && p.stats.MappedBytes >= hugeFromBytes),
+			base:  mapRegion(p.hugePages && len(p.regions) > 0),
 			order: make([]uint8, regionPages),
 			next:  make([]uint32, regionPages),
 			prev:  make([]uint32, regionPages),
 		}
-		if p.hugePages && len(p.regions) == 1 {
-			adviseHuge(p.regions[0].base, regionBytes)
-		}
 		p.regions = append(p.regions, r)
 		p.stats.MappedBytes += regionBytes
 		p.fresh = regionSlabs
+	}
+	if p.hugePages && len(p.regions) == 1 && p.fresh == regionSlabs-hugeFromSlabs {
+		adviseHuge(p.regions[0].base, regionBytes)
 	}
 	page := uint32(len(p.regions))*regionPages - p.fresh*slabPages
 	p.fresh--
