@@ -359,8 +359,8 @@ func infoCPU(_ *Core, out *infoWriter) {
 	seconds("used_cpu_sys", f.SystemMicroseconds)
 	seconds("used_cpu_user", f.UserMicroseconds)
 	seconds("used_cpu_sys_children", 0)
-	out.field("gc_cpu_seconds", "%.6f", f.CollectorSeconds)
 	seconds("used_cpu_user_children", 0)
+	out.field("gc_cpu_seconds", "%.6f", f.CollectorSeconds)
 }
 
 func infoCommandStats(k *Core, out *infoWriter) {

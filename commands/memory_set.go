@@ -88,7 +88,7 @@ func runMemSet(tx *engine.Tx, p *memSetParams, w *reply.Writer) error {
 // dispatcher did, it changes nothing.
 func lockRecord(tx *engine.Tx, key memory.Key) {
 	if !tx.Locked() {
-		tx.LockKeys([][]byte{key.Text})
+		tx.LockRecords([][]byte{key.Text}, 0)
 	}
 }
 

@@ -30,7 +30,7 @@ func (tx *Tx) ReplaceString(key, value []byte) {
 // the object in memory and neither logs nor replicates that
 // (db.c dbUnshareStringValue).
 func (tx *Tx) MarkRaw(key []byte) {
-	if _, _, x, ok := tx.find(tx.DB, key); ok && x.Kind() == kindString {
+	if _, _, x, ok := tx.find(tx.DB, key); ok && typeOf(x.Kind()) == TypeString {
 		x.SetKind(kindRaw)
 	}
 }

@@ -33,6 +33,9 @@ func Secret(fsys vfs.FS, dir string) (secret [32]byte, err error) {
 	if err := fsys.MkdirAll(keys, 0o700); err != nil {
 		return secret, fmt.Errorf("making the directory of keys: %w", err)
 	}
+	if err := syncDir(fsys, dir); err != nil {
+		return secret, fmt.Errorf("syncing the store's directory: %w", err)
+	}
 	if _, err := rand.Read(secret[:]); err != nil {
 		return secret, fmt.Errorf("drawing the store's secret: %w", err)
 	}
@@ -74,9 +77,5 @@ func writeSecret(fsys vfs.FS, keys, path string, secret []byte) error {
 	if err := fsys.Rename(temporary, path); err != nil {
 		return err
 	}
-	d, err := fsys.OpenDir(keys)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return syncDir(fsys, keys)
 }
