@@ -20,7 +20,7 @@ var (
 	// is lost; it is written again as soon as the disk answers.
 	ErrDiskFailed = errors.New("the journal cannot be written")
 	// ErrLagging is returned by Ready while more than Options.PendingBytes wait
-	// for the disk.
+	// for the disk, or more than the space that is reserved for them.
 	ErrLagging = errors.New("the disk lags behind")
 	// ErrClosed is returned by every method after Close.
 	ErrClosed = errors.New("the store is closed")

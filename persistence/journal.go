@@ -118,8 +118,10 @@ func (j *journal) wakeLoop() {
 func (j *journal) Ready() error {
 	gate := j.gate.Load()
 	if gate == gateFull {
-		// The background has not made a spare segment yet: do it here, unless
-		// that failed a moment ago.
+		// What waits to be written would fill the reserved space, or the
+		// background has not made a spare segment yet: do both here, unless
+		// that failed a moment ago. Errors are kept in lastError.
+		_ = j.Flush()
 		j.keepSpare(false)
 		gate = j.gate.Load()
 	}
@@ -132,7 +134,10 @@ func (j *journal) Ready() error {
 		if last := j.lastError.Load(); last != nil {
 			return fmt.Errorf("%w: %w", ErrDiskFailed, *last)
 		}
-		return ErrDiskFailed
+		if gate&gateFailed != 0 {
+			return ErrDiskFailed
+		}
+		// Nothing went wrong: space is being made.
 	}
 	return ErrLagging
 }
