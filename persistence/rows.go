@@ -56,29 +56,29 @@ func appendRecordKey(dst []byte, v *keyValue) []byte {
 // decodeKey reads the value of the K row of a key of keyLen bytes. The result
 // aliases row.
 func decodeKey(row []byte, keyLen int) (v keyValue, err error) {
-	d := rowDecoder{rest: row}
-	v.kind = keyKind(d.byte())
+	d := effect.Decoder{Rest: row}
+	v.kind = keyKind(d.Byte())
 	switch v.kind {
 	case keyString:
-		v.deadlineMs = d.varint()
-		v.value = d.rest
+		v.deadlineMs = d.Varint()
+		v.value = d.Rest
 	case keyHash:
-		v.collection = d.uvarint()
-		d.end()
+		v.collection = d.Uvarint()
+		d.End()
 	case keyRecord:
-		v.deadlineMs = d.varint()
-		ownerLen := d.uvarint()
-		v.version = d.varint()
-		v.keep = d.varint()
-		v.seq = d.uvarint()
-		v.timeMs = d.varint()
-		v.value = d.rest
-		d.bad = d.bad || ownerLen > uint64(keyLen)
+		v.deadlineMs = d.Varint()
+		ownerLen := d.Uvarint()
+		v.version = d.Varint()
+		v.keep = d.Varint()
+		v.seq = d.Uvarint()
+		v.timeMs = d.Varint()
+		v.value = d.Rest
+		d.Bad = d.Bad || ownerLen > uint64(keyLen)
 		v.ownerLen = int(ownerLen)
 	default:
-		d.bad = true
+		d.Bad = true
 	}
-	if d.bad {
+	if d.Bad {
 		return keyValue{}, errRow
 	}
 	return v, nil
@@ -95,10 +95,10 @@ func appendCollection(dst []byte, v *collectionValue) []byte {
 }
 
 func decodeCollection(row []byte) (v collectionValue, err error) {
-	d := rowDecoder{rest: row}
-	v.deadlineMs = d.varint()
-	v.key = d.rest
-	if d.bad {
+	d := effect.Decoder{Rest: row}
+	v.deadlineMs = d.Varint()
+	v.key = d.Rest
+	if d.Bad {
 		return collectionValue{}, errRow
 	}
 	return v, nil
@@ -127,24 +127,24 @@ func appendHistory(dst []byte, timeMs int64, e *effect.Effect) []byte {
 // decodeHistory reads an H row's value into e, whose Key it leaves alone but
 // checks the owner's length against.
 func decodeHistory(row []byte, e *effect.Effect) (timeMs int64, err error) {
-	d := rowDecoder{rest: row}
-	e.Kind = effect.Kind(d.byte())
-	timeMs = d.varint()
-	ownerLen := d.uvarint()
+	d := effect.Decoder{Rest: row}
+	e.Kind = effect.Kind(d.Byte())
+	timeMs = d.Varint()
+	ownerLen := d.Uvarint()
 	switch e.Kind {
 	case effect.RecordPut:
-		e.Number, e.DeadlineMs, e.Count = d.varint(), d.varint(), d.varint()
-		e.Value = d.rest
+		e.Number, e.DeadlineMs, e.Count = d.Varint(), d.Varint(), d.Varint()
+		e.Value = d.Rest
 	case effect.RecordForget:
-		e.Number = d.varint()
-		d.end()
+		e.Number = d.Varint()
+		d.End()
 	case effect.RecordDeadline:
-		e.DeadlineMs = d.varint()
-		d.end()
+		e.DeadlineMs = d.Varint()
+		d.End()
 	default:
-		d.bad = true
+		d.Bad = true
 	}
-	if d.bad || ownerLen > uint64(len(e.Key)) {
+	if d.Bad || ownerLen > uint64(len(e.Key)) {
 		return 0, errRow
 	}
 	e.OwnerLen = int(ownerLen)
@@ -160,12 +160,12 @@ func appendEvent(dst []byte, timeMs int64, event []byte) []byte {
 }
 
 func decodeEvent(row []byte) (timeMs int64, event []byte, err error) {
-	d := rowDecoder{rest: row}
-	timeMs = d.varint()
-	if d.bad {
+	d := effect.Decoder{Rest: row}
+	timeMs = d.Varint()
+	if d.Bad {
 		return 0, nil, errRow
 	}
-	return timeMs, d.rest, nil
+	return timeMs, d.Rest, nil
 }
 
 // headValue is the value of an O row.
@@ -215,14 +215,14 @@ func appendCommand(dst []byte, v *commandValue) []byte {
 }
 
 func decodeCommand(row []byte) (v commandValue, err error) {
-	d := rowDecoder{rest: row}
-	v.timeMs = d.varint()
-	space := d.uvarint()
-	v.version = d.varint()
-	v.owner = d.bytes()
-	v.id = d.bytes()
-	v.payload = d.rest
-	if d.bad || space > uint64(serverSpace) {
+	d := effect.Decoder{Rest: row}
+	v.timeMs = d.Varint()
+	space := d.Uvarint()
+	v.version = d.Varint()
+	v.owner = d.Bytes()
+	v.id = d.Bytes()
+	v.payload = d.Rest
+	if d.Bad || space > uint64(serverSpace) {
 		return commandValue{}, errRow
 	}
 	v.space = uint32(space)
@@ -241,10 +241,10 @@ func appendCount(dst []byte, v countValue) []byte {
 }
 
 func decodeCount(row []byte) (v countValue, err error) {
-	d := rowDecoder{rest: row}
-	v.versions, v.prunedSeq = d.uvarint(), d.uvarint()
-	d.end()
-	if d.bad {
+	d := effect.Decoder{Rest: row}
+	v.versions, v.prunedSeq = d.Uvarint(), d.Uvarint()
+	d.End()
+	if d.Bad {
 		return countValue{}, errRow
 	}
 	return v, nil
@@ -324,70 +324,19 @@ func (s *stateValue) encode() []byte {
 }
 
 func decodeState(row []byte) (stateValue, error) {
-	d := rowDecoder{rest: row}
+	d := effect.Decoder{Rest: row}
 	s := firstState()
-	s.seq = d.uvarint()
-	s.timeMs = d.varint()
-	s.nextCollection = d.uvarint()
-	s.nextKeyspace = uint32(d.uvarint())
-	for count := d.uvarint(); count > 0 && !d.bad; count-- {
-		db := uint32(d.uvarint())
-		s.moved[db] = database{keyspace: uint32(d.uvarint()), space: uint32(d.uvarint())}
+	s.seq = d.Uvarint()
+	s.timeMs = d.Varint()
+	s.nextCollection = d.Uvarint()
+	s.nextKeyspace = uint32(d.Uvarint())
+	for count := d.Uvarint(); count > 0 && !d.Bad; count-- {
+		db := uint32(d.Uvarint())
+		s.moved[db] = database{keyspace: uint32(d.Uvarint()), space: uint32(d.Uvarint())}
 	}
-	d.end()
-	if d.bad || s.nextKeyspace < databaseMax || s.nextCollection == 0 {
+	d.End()
+	if d.Bad || s.nextKeyspace < databaseMax || s.nextCollection == 0 {
 		return stateValue{}, errRow
 	}
 	return s, nil
 }
-
-// rowDecoder reads primitives and latches the first failure.
-type rowDecoder struct {
-	rest []byte
-	bad  bool
-}
-
-func (d *rowDecoder) byte() byte {
-	if d.bad || len(d.rest) == 0 {
-		d.bad = true
-		return 0
-	}
-	b := d.rest[0]
-	d.rest = d.rest[1:]
-	return b
-}
-
-func (d *rowDecoder) uvarint() uint64 {
-	if d.bad {
-		return 0
-	}
-	v, n := binary.Uvarint(d.rest)
-	if n <= 0 {
-		d.bad = true
-		return 0
-	}
-	d.rest = d.rest[n:]
-	return v
-}
-
-func (d *rowDecoder) varint() int64 {
-	u := d.uvarint()
-	v := int64(u >> 1)
-	if u&1 != 0 {
-		v = ^v
-	}
-	return v
-}
-
-func (d *rowDecoder) bytes() []byte {
-	n := d.uvarint()
-	if d.bad || n > uint64(len(d.rest)) {
-		d.bad = true
-		return nil
-	}
-	b := d.rest[:n:n]
-	d.rest = d.rest[n:]
-	return b
-}
-
-func (d *rowDecoder) end() { d.bad = d.bad || len(d.rest) != 0 }

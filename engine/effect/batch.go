@@ -137,17 +137,17 @@ type Reader struct {
 // NewReader reads the head of an encoded batch. The slices of the reader and of
 // its effects alias data. It returns ErrCorrupt when data has no valid head.
 func NewReader(data []byte) (Reader, error) {
-	d := decoder{rest: data}
-	flags := d.byte()
+	d := Decoder{Rest: data}
+	flags := d.Byte()
 	r := Reader{Durable: flags&flagDurable != 0}
-	r.Seq = d.uvarint()
-	r.TimeMs = d.varint()
-	r.Actor = d.bytes()
-	count := d.uvarint()
-	if d.bad || flags&^flagDurable != 0 || count > uint64(len(d.rest)) {
+	r.Seq = d.Uvarint()
+	r.TimeMs = d.Varint()
+	r.Actor = d.Bytes()
+	count := d.Uvarint()
+	if d.Bad || flags&^flagDurable != 0 || count > uint64(len(d.Rest)) {
 		return Reader{}, ErrCorrupt
 	}
-	r.left, r.rest = int(count), d.rest
+	r.left, r.rest = int(count), d.Rest
 	return r, nil
 }
 
@@ -174,8 +174,8 @@ func (r *Reader) Next(e *Effect) (bool, error) {
 }
 
 func (r *Reader) decode(e *Effect) (int, error) {
-	d := decoder{rest: r.rest}
-	kind := d.byte()
+	d := Decoder{Rest: r.rest}
+	kind := d.Byte()
 	set, ok := fieldsOf(Kind(kind &^ sameKey))
 	if !ok {
 		return 0, ErrCorrupt
@@ -187,94 +187,45 @@ func (r *Reader) decode(e *Effect) (int, error) {
 		}
 		e.DB, e.Key = r.last.DB, r.last.Key
 	} else {
-		db := d.uvarint()
+		db := d.Uvarint()
 		if db > 1<<31 {
 			return 0, ErrCorrupt
 		}
-		e.DB, e.Key = uint32(db), d.bytes()
+		e.DB, e.Key = uint32(db), d.Bytes()
 		r.last.DB, r.last.Key, r.any = e.DB, e.Key, true
 	}
 	d.fields(e, set)
-	if d.bad {
+	if d.Bad {
 		return 0, ErrCorrupt
 	}
-	return len(r.rest) - len(d.rest), nil
+	return len(r.rest) - len(d.Rest), nil
 }
 
-// decoder reads primitives and latches the first failure.
-type decoder struct {
-	rest []byte
-	bad  bool
-}
-
-func (d *decoder) fields(e *Effect, set fieldSet) {
+func (d *Decoder) fields(e *Effect, set fieldSet) {
 	if set&hasOwner != 0 {
-		n := d.uvarint()
+		n := d.Uvarint()
 		if n > uint64(len(e.Key)) {
-			d.bad = true
+			d.Bad = true
 			return
 		}
 		e.OwnerLen = int(n)
 	}
 	if set&hasNumber != 0 {
-		e.Number = d.varint()
+		e.Number = d.Varint()
 	}
 	if set&hasDeadline != 0 {
-		e.DeadlineMs = d.varint()
+		e.DeadlineMs = d.Varint()
 	}
 	if set&hasCount != 0 {
-		e.Count = d.varint()
+		e.Count = d.Varint()
 	}
 	if set&hasField != 0 {
-		e.Field = d.bytes()
+		e.Field = d.Bytes()
 	}
 	if set&hasValue != 0 {
-		e.Value = d.bytes()
+		e.Value = d.Bytes()
 	}
 	if set&hasEvent != 0 {
-		e.Event = d.bytes()
+		e.Event = d.Bytes()
 	}
-}
-
-func (d *decoder) byte() byte {
-	if d.bad || len(d.rest) == 0 {
-		d.bad = true
-		return 0
-	}
-	b := d.rest[0]
-	d.rest = d.rest[1:]
-	return b
-}
-
-func (d *decoder) uvarint() uint64 {
-	if d.bad {
-		return 0
-	}
-	v, n := binary.Uvarint(d.rest)
-	if n <= 0 {
-		d.bad = true
-		return 0
-	}
-	d.rest = d.rest[n:]
-	return v
-}
-
-func (d *decoder) varint() int64 {
-	u := d.uvarint()
-	v := int64(u >> 1)
-	if u&1 != 0 {
-		v = ^v
-	}
-	return v
-}
-
-func (d *decoder) bytes() []byte {
-	n := d.uvarint()
-	if d.bad || n > uint64(len(d.rest)) {
-		d.bad = true
-		return nil
-	}
-	b := d.rest[:n:n]
-	d.rest = d.rest[n:]
-	return b
 }
