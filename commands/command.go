@@ -85,10 +85,7 @@ type Declaration struct {
 	Unavailable Error
 	// History is what changed since the command came, for COMMAND DOCS.
 	History []Change
-	// Arity overrides what the grammar says; ArityReason says why.
-	Arity       int
-	ArityReason string
-	Reply       reply.Shape
+	Reply   reply.Shape
 }
 
 // Change is what a version of Redis changed about a command.
@@ -129,9 +126,6 @@ func (c *Command) words() int {
 // arity is Redis's arity of the command, the name's words counted: positive
 // exact, negative a minimum.
 func (c *Command) arity() int {
-	if c.Declaration.Arity != 0 {
-		return c.Declaration.Arity
-	}
 	if c.grammar == nil {
 		return -2
 	}

@@ -4,7 +4,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"reminis/engine/effect"
 	"reminis/engine/table"
 )
 
@@ -147,16 +146,10 @@ func (ks *keyspace) drop() {
 // Size counts the keys of db and those with a deadline, expired ones not yet
 // removed included, as DBSIZE does.
 func (e *Engine) Size(db int) (keys, withDeadline int) {
-	for i := range e.shards {
-		s := &e.shards[i]
-		s.mu.Lock()
-		if ks := s.space(db); ks != nil {
-			keys += ks.keys.Len()
-			withDeadline += ks.deadlines.len()
-		}
-		s.mu.Unlock()
-	}
-	return keys, withDeadline
+	tx := e.Begin()
+	defer tx.Done()
+	tx.DB = db
+	return tx.size()
 }
 
 // Prefetch asks the processor for the memory that a command on key of db will
@@ -197,6 +190,3 @@ func Locate(db int, key []byte) Place {
 func (p *Place) Is(db int, key []byte) bool {
 	return len(key) > 0 && p.key == &key[0] && p.len == len(key) && p.db == db
 }
-
-// append is the one way to the journal.
-func (e *Engine) append(b *effect.Batch) (uint64, int64) { return e.journal.Append(b) }

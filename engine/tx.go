@@ -144,7 +144,7 @@ func (tx *Tx) Commit() {
 			tx.batch.Actor = append(tx.batch.Actor[:0], tx.Actor.User...)
 		}
 		tx.batch.Durable = tx.batch.Durable || tx.e.Limits.GateAll.Load()
-		seq, timeMs := tx.e.append(&tx.batch)
+		seq, timeMs := tx.e.journal.Append(&tx.batch)
 		tx.seq = seq
 		tx.commitRecords(seq, timeMs)
 		if tx.batch.Durable {
