@@ -124,7 +124,8 @@ func (w *world) reopen(clean bool) {
 	if clean {
 		mustClose(w.t, w.s)
 	} else {
-		w.must(w.s.Flush())
+		// Flush may leave it to a later call while an fsync is under way.
+		w.must(w.s.journal.writeAll())
 		w.fs = crash(w.t, w.fs, w.s)
 	}
 	w.s = mustOpen(w.t, w.fs, "store", w.opts)
