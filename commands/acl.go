@@ -16,11 +16,12 @@ import (
 // declare, and what is true of the one user that there is. It must not know any
 // command by name.
 
-// aclCategories are in the order in which Redis lists them.
+// aclCategories are in the order in which Redis lists them, and ours behind them.
 func aclCategories() []string {
 	return []string{
 		"keyspace", "read", "write", "set", "sortedset", "list", "hash", "string", "bitmap", "hyperloglog", "geo", "stream",
 		"pubsub", "admin", "fast", "slow", "blocking", "dangerous", "connection", "transaction", "scripting",
+		memoryCategory, memoryAdminCategory,
 	}
 }
 

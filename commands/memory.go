@@ -28,10 +28,22 @@ func laterMemoryCommands() []string {
 	}
 }
 
-// memoryDeclaration fills in what all memory commands have in common.
-func memoryDeclaration(d Declaration) Declaration {
+// The ACL categories of memory commands: every one has one of them.
+const (
+	memoryCategory      = "memory"       // what an agent does with its records
+	memoryAdminCategory = "memory-admin" // rules, rights, erasure, copies of all that there is
+)
+
+// memoryDeclaration fills in what the memory commands of agents have in common.
+func memoryDeclaration(d Declaration) Declaration { return ofMemory(d, memoryCategory) }
+
+// memoryAdminDeclaration does so for the commands of those who administer
+// records.
+func memoryAdminDeclaration(d Declaration) Declaration { return ofMemory(d, memoryAdminCategory) }
+
+func ofMemory(d Declaration, category string) Declaration {
 	d.Family, d.Since = Memory, "1.0.0"
-	d.Categories = append(d.Categories, "memory")
+	d.Categories = append(d.Categories, category)
 	return d
 }
 
