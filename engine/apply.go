@@ -46,6 +46,8 @@ func (tx *Tx) apply(x *effect.Effect) {
 		tx.applyEvent(db, x)
 	case effect.CommandDone:
 		tx.applyCommandDone(db, x)
+	case effect.FacetSet:
+		tx.applyFacetSet(db, x)
 	default:
 		panic(fmt.Sprintf("engine: effect of kind %d", x.Kind))
 	}

@@ -19,6 +19,7 @@ type shelf struct {
 	records map[named]shelved // current records
 	heads   map[named]shelved // last event of each owner
 	ids     []shelved
+	facets  map[named]map[string]shelved
 	history map[named][]shelved
 	events  map[named][]shelved
 	pruned  map[named]uint64
@@ -40,7 +41,8 @@ type shelved struct {
 
 func newShelf(databases int) *shelf {
 	s := &shelf{records: map[named]shelved{}, heads: map[named]shelved{}, history: map[named][]shelved{},
-		events: map[named][]shelved{}, pruned: map[named]uint64{}}
+		events: map[named][]shelved{}, pruned: map[named]uint64{},
+		facets: map[named]map[string]shelved{}}
 	for db := range databases {
 		s.spaceOf = append(s.spaceOf, uint32(db))
 	}
@@ -89,7 +91,7 @@ func (s *shelf) put(c shelved) {
 			stood.x.DeadlineMs = c.x.DeadlineMs
 			s.records[key] = stood
 		}
-	case effect.EventAppend:
+	case effect.EventAppend, effect.FacetSet:
 		if owner = key; len(c.x.Key) == 0 {
 			owner = named{serverSpace, ""}
 		}
@@ -98,6 +100,12 @@ func (s *shelf) put(c shelved) {
 	case effect.DBSwap:
 		a, b := &s.spaceOf[c.x.DB], &s.spaceOf[c.x.Number]
 		*a, *b = *b, *a
+	}
+	if c.x.Kind == effect.FacetSet {
+		if s.facets[owner] == nil {
+			s.facets[owner] = map[string]shelved{}
+		}
+		s.facets[owner][string(c.x.Field)] = c // without a value: removed
 	}
 	if len(c.x.Event) > 0 {
 		s.heads[owner] = c
@@ -143,6 +151,12 @@ func (s *shelf) recover(t *testing.T, e *Engine) {
 		}
 		if err := e.Row(&x, c.seq, c.timeMs); err != nil {
 			t.Fatal(err)
+		}
+	}
+	for owner, facets := range s.facets {
+		for _, c := range facets {
+			c.space = owner.space
+			give(c, effect.Effect{Kind: effect.FacetSet, Key: c.x.Key, Field: c.x.Field, Value: c.x.Value})
 		}
 	}
 	for _, c := range s.records {

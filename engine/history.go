@@ -70,6 +70,7 @@ type OwnerView struct {
 	records *btree.BTreeG[item]
 	docs    *btree.Map[uint64, item]
 	pinned  *btree.Map[uint64, item]
+	facets  *facetMap
 	index   *recall.View
 	pending []change
 	lost    bool
@@ -116,7 +117,8 @@ func (tx *Tx) viewOf(owner *Owner) *OwnerView {
 	return &OwnerView{
 		Name: owner.name, Seq: tx.e.owners.lastSeq.Load(), Head: owner.link, Perishable: owner.perishable,
 		space: owner.space, records: owner.records.Copy(), docs: owner.docs.Copy(), pinned: owner.pinned.Copy(),
-		index: owner.index.View(), pending: slices.Clip(owner.pending), lost: owner.lost,
+		facets: owner.facets.Copy(),
+		index:  owner.index.View(), pending: slices.Clip(owner.pending), lost: owner.lost,
 		lastSeq: owner.lastSeq, nowMs: tx.now, archive: tx.e.archive, forgotten: owner.forgotten,
 	}
 }

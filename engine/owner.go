@@ -61,6 +61,8 @@ type Owner struct {
 	// those with a deadline or a validity period.
 	perishable int
 
+	facets facetMap
+
 	// The audit chain: its head, the sequence of the last batch that added to
 	// it, and its time, which never decreases.
 	link    memory.Link

@@ -260,11 +260,9 @@ func (tx *Tx) renameRecord(source, target []byte, targetDB int, move bool) error
 // empty owner is the server's own chain.
 func (tx *Tx) AppendEvent(ownerName []byte, event *memory.Event) {
 	x := effect.Effect{Kind: effect.EventAppend, DB: uint32(tx.DB), Key: ownerName}
-	owner := (*Owner)(nil)
+	owner := tx.ownerOrServer(tx.DB, ownerName)
 	if len(ownerName) == 0 {
-		x.DB, owner = 0, tx.server()
-	} else {
-		owner = tx.owner(tx.DB, ownerName)
+		x.DB = 0
 	}
 	x.Event = tx.sealEvent(owner, event, nil)
 	tx.emit(&x)
@@ -416,13 +414,7 @@ func (tx *Tx) applyRecordDeadline(db int, x *effect.Effect) {
 }
 
 func (tx *Tx) applyEvent(db int, x *effect.Effect) {
-	owner := (*Owner)(nil)
-	if len(x.Key) == 0 {
-		owner = tx.server()
-	} else {
-		owner = tx.owner(db, x.Key)
-	}
-	owner.remember(tx, change{kind: x.Kind}, x.Event)
+	tx.ownerOrServer(db, x.Key).remember(tx, change{kind: x.Kind}, x.Event)
 }
 
 func (tx *Tx) applyCommandDone(db int, x *effect.Effect) {
@@ -561,12 +553,7 @@ func (tx *Tx) swapOwners(a, b int) {
 // chain, or a command id.
 func (tx *Tx) restoreOwner(x *effect.Effect, seq uint64, timeMs int64) error {
 	tx.e.owners.raise(seq)
-	owner := (*Owner)(nil)
-	if len(x.Key) == 0 {
-		owner = tx.server()
-	} else {
-		owner = tx.owner(int(x.DB), x.Key)
-	}
+	owner := tx.ownerOrServer(int(x.DB), x.Key)
 	if x.Kind == effect.CommandDone {
 		row := memory.Done{Version: uint64(x.Number), TimeMs: timeMs}
 		copy(row.ID[:], x.Field)

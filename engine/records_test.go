@@ -47,6 +47,7 @@ type modelSpace struct {
 	history map[string][]told
 	events  map[string][]modelEvent // by owner
 	ids     map[string]uint64
+	facets  map[string]string // by owner and name
 }
 
 // recordWorld is an engine with an archive, and its model.
@@ -68,7 +69,7 @@ const recordDatabases = 2
 func newRecordWorld(t *testing.T, seed uint64, keep int) *recordWorld {
 	w := &recordWorld{t: t, r: rand.New(rand.NewPCG(seed, 7)), clock: &fakeClock{ms: 1_000_000}, tape: &tape{}, shelf: newShelf(recordDatabases), keep: keep}
 	for range recordDatabases {
-		w.spaces = append(w.spaces, &modelSpace{map[string]modelRecord{}, map[string][]told{}, map[string][]modelEvent{}, map[string]uint64{}})
+		w.spaces = append(w.spaces, &modelSpace{map[string]modelRecord{}, map[string][]told{}, map[string][]modelEvent{}, map[string]uint64{}, map[string]string{}})
 	}
 	w.open()
 	return w
@@ -161,7 +162,9 @@ func (w *recordWorld) step() {
 // change does one operation on both sides.
 func (w *recordWorld) change(tx *Tx, s *modelSpace, key, other string, happened *[]pendingTold) {
 	stood, exists := s.records[key]
-	switch w.r.IntN(8) {
+	switch w.r.IntN(9) {
+	case 8:
+		w.facet(tx, s, ownerOf(key))
 	case 0, 1, 2, 3:
 		r := modelRecord{kind: memory.Kind(1 + w.r.IntN(4)), version: stood.version + 1, value: fmt.Sprintf("\"value %d\"", w.r.IntN(1e6))}
 		if w.r.IntN(3) == 0 {
@@ -200,6 +203,25 @@ func (w *recordWorld) change(tx *Tx, s *modelSpace, key, other string, happened 
 			tx.MarkDone([]byte(ownerOf(key)), memory.DigestID([]byte(ownerOf(key)), []byte(id)), digest, stood.version, true)
 			s.ids[id] = stood.version
 		}
+	}
+}
+
+// facet attaches something to an owner, or removes it, with or without an event.
+func (w *recordWorld) facet(tx *Tx, s *modelSpace, owner string) {
+	name, value := fmt.Sprintf("f/%d", w.r.IntN(3)), ""
+	if w.r.IntN(3) > 0 {
+		value = fmt.Sprint(w.r.IntN(1e6))
+	}
+	var event *memory.Event
+	if w.r.IntN(2) == 0 {
+		e := tx.NewEvent()
+		e.Op, event = memory.OpDenied, &e
+		s.events[owner] = append(s.events[owner], modelEvent{op: memory.OpDenied})
+	}
+	tx.SetFacet([]byte(owner), []byte(name), []byte(value), event)
+	s.facets[owner+" "+name] = value
+	if got := tx.Facet([]byte(owner), []byte(name)); string(got) != value {
+		w.t.Fatalf("facet %s of %s is %q, not %q", name, owner, got, value)
 	}
 }
 
@@ -406,6 +428,12 @@ func (w *recordWorld) compare() {
 				w.compareHistory(view, key, s.history[key])
 			}
 			w.compareText(view, s)
+			for n := range 3 {
+				name := fmt.Sprintf("f/%d", n)
+				if got := view.Facet(name); string(got) != s.facets[owner+" "+name] {
+					w.t.Fatalf("facet %s of %s is %q, not %q", name, owner, got, s.facets[owner+" "+name])
+				}
+			}
 		}
 		w.compareIDs(tx, s)
 		server := tx.ServerView()

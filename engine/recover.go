@@ -25,6 +25,8 @@ func (tx *Tx) row(x *effect.Effect, seq uint64, timeMs int64) error {
 		return err
 	}
 	switch x.Kind {
+	case effect.FacetSet:
+		tx.applyFacetSet(int(x.DB), x)
 	case effect.EventAppend, effect.CommandDone:
 		return tx.restoreOwner(x, seq, timeMs)
 	default:

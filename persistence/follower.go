@@ -115,6 +115,8 @@ func (f *follower) effect(e *effect.Effect, seq uint64, index uint32, timeMs int
 		return f.record(d, e, seq, index, timeMs)
 	case effect.EventAppend:
 		return f.event(d.space, e.Key, e.Event, seq, index, timeMs)
+	case effect.FacetSet:
+		return f.facet(d, e, seq, index, timeMs)
 	case effect.CommandDone:
 		f.row = appendCommandRow(f.row[:0], seq, index)
 		f.value = appendCommand(f.value[:0], &commandValue{space: f.ownerSpace(d, e.Key), timeMs: timeMs, version: e.Number, owner: e.Key, id: e.Field, payload: e.Value})
@@ -499,6 +501,24 @@ func (f *follower) record(d database, e *effect.Effect, seq uint64, index uint32
 		return nil
 	}
 	return f.event(d.space, e.Owner(), e.Event, seq, index, timeMs)
+}
+
+// facet writes or removes a facet, and its event.
+func (f *follower) facet(d database, e *effect.Effect, seq uint64, index uint32, timeMs int64) error {
+	f.row = append(appendNamedRow(f.row[:0], prefixFacet, f.ownerSpace(d, e.Key), e.Key), e.Field...)
+	n := f.find(f.row)
+	if n == 0 {
+		n = f.insert(f.row, rowMissing)
+	}
+	if len(e.Value) == 0 {
+		f.overlay.rows[n].state = rowDeleted
+	} else {
+		f.put(n, e.Value)
+	}
+	if len(e.Event) == 0 {
+		return nil
+	}
+	return f.event(d.space, e.Key, e.Event, seq, index, timeMs)
 }
 
 func (f *follower) event(space uint32, owner, event []byte, seq uint64, index uint32, timeMs int64) error {

@@ -14,6 +14,7 @@ import (
 //	C seq index                   a command id that was done
 //	E keyspace collection 0       the key and deadline of a collection
 //	E keyspace collection 1 field a field of a hash
+//	F space len owner name        a facet of an owner
 //	H space len key seq index     a change of a record
 //	K keyspace key                what a key is: string, hash or record
 //	M                             the state: which batch the rows stand at
@@ -24,6 +25,7 @@ const (
 	prefixEvent   = 'A'
 	prefixCommand = 'C'
 	prefixElement = 'E'
+	prefixFacet   = 'F'
 	prefixHistory = 'H'
 	prefixKey     = 'K'
 	prefixState   = 'M'
@@ -56,7 +58,7 @@ func appendFieldRow(dst []byte, keyspace uint32, collection uint64, field []byte
 	return append(appendElementRow(dst, keyspace, collection, elementField), field...)
 }
 
-// appendNamedRow is the part that A, H and N rows have in common.
+// appendNamedRow is the part that A, F, H and N rows have in common.
 func appendNamedRow(dst []byte, prefix byte, space uint32, name []byte) []byte {
 	dst = binary.BigEndian.AppendUint32(append(dst, prefix), space)
 	dst = binary.AppendUvarint(dst, uint64(len(name)))
@@ -97,7 +99,8 @@ func cutElement(row []byte) (keyspace uint32, collection uint64, part byte, fiel
 	return keyspace, binary.BigEndian.Uint64(rest), rest[8], rest[9:], true
 }
 
-// cutNamed splits the key of an A, H or N row; rest is the place, or nothing.
+// cutNamed splits the key of an A, F, H or N row; rest is the place, the name of
+// the facet, or nothing.
 func cutNamed(row []byte) (space uint32, name, rest []byte, ok bool) {
 	space, rest, ok = cutSpace(row)
 	if !ok {

@@ -23,7 +23,7 @@ type Restorer interface {
 	// several goroutines; the rows of one key, and of one owner, come from one
 	// of them, in order: StringSet; HashSet for each field and then DeadlineSet;
 	// RecordPut without an event; EventAppend with an owner's last event;
-	// CommandDone. seq and timeMs are those of the batch that wrote the record,
+	// CommandDone. FacetSet comes before all others. seq and timeMs are those of the batch that wrote the record,
 	// event or command, and of the checkpoint for other rows. What has expired
 	// comes too. e is valid during the call.
 	Row(e *effect.Effect, seq uint64, timeMs int64) error
@@ -91,6 +91,10 @@ func (r *restoring) run(workers int) error {
 	r.ofKeyspace, r.ofSpace = map[uint32]uint32{}, map[uint32]uint32{}
 	for db, d := range r.state.moved {
 		r.ofKeyspace[d.keyspace], r.ofSpace[d.space] = db, db
+	}
+	// What owners are comes before what they have.
+	if err := r.facets(prefixSpan(prefixFacet)); err != nil {
+		return err
 	}
 	tasks, err := r.tasks()
 	if err != nil {
@@ -261,13 +265,33 @@ func (r *restoring) elements(t task) error {
 	return finish()
 }
 
+// spaceDatabase is the database of an owner's space; the server's is the first.
+func (r *restoring) spaceDatabase(space uint32) (uint32, error) {
+	if space == serverSpace {
+		return 0, nil
+	}
+	return r.databaseOf(r.ofSpace, space)
+}
+
+func (r *restoring) facets(s span) error {
+	return r.rows.scan(s, func(row, value []byte) (bool, error) {
+		space, owner, name, ok := cutNamed(row)
+		if !ok {
+			return false, badRow(row, errRow)
+		}
+		db, err := r.spaceDatabase(space)
+		if err != nil {
+			return false, badRow(row, err)
+		}
+		e := effect.Effect{Kind: effect.FacetSet, DB: db, Key: owner, Field: name, Value: value}
+		return true, r.into.Row(&e, r.state.seq, r.state.timeMs)
+	})
+}
+
 func (r *restoring) heads(t task) error {
 	return r.rows.scan(t.span, func(row, value []byte) (bool, error) {
 		space, owner, _ := cutSpace(row)
-		db, err := uint32(0), error(nil)
-		if space != serverSpace {
-			db, err = r.databaseOf(r.ofSpace, space)
-		}
+		db, err := r.spaceDatabase(space)
 		if err != nil {
 			return false, badRow(row, err)
 		}
@@ -287,11 +311,9 @@ func (r *restoring) commands(t task) error {
 		if err != nil || !ok {
 			return false, badRow(row, errRow)
 		}
-		db := uint32(0)
-		if v.space != serverSpace {
-			if db, err = r.databaseOf(r.ofSpace, v.space); err != nil {
-				return false, badRow(row, err)
-			}
+		db, err := r.spaceDatabase(v.space)
+		if err != nil {
+			return false, badRow(row, err)
 		}
 		e := effect.Effect{Kind: effect.CommandDone, DB: db, Key: v.owner, Field: v.id, Value: v.payload, Number: v.version}
 		return !r.stopped.Load(), r.into.Row(&e, seq, v.timeMs)

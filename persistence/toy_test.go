@@ -20,6 +20,7 @@ type toy struct {
 	history  map[string][]toyChange // by space and key
 	events   map[string][]toyEvent  // by space and owner
 	commands map[string]string      // by space, owner and id
+	facets   map[string]string      // by space, owner and name
 	seq      uint64
 	timeMs   int64
 }
@@ -44,7 +45,7 @@ type toyEvent struct {
 
 func newToy() *toy {
 	return &toy{keys: map[uint32]map[string]*toyKey{}, spaceOf: map[uint32]uint32{},
-		history: map[string][]toyChange{}, events: map[string][]toyEvent{}, commands: map[string]string{}}
+		history: map[string][]toyChange{}, events: map[string][]toyEvent{}, commands: map[string]string{}, facets: map[string]string{}}
 }
 
 func (s *toy) space(db uint32) uint32 {
@@ -134,6 +135,15 @@ func (s *toy) apply(e *effect.Effect, seq uint64, timeMs int64, restoring bool) 
 		s.change(e, seq, timeMs, restoring)
 	case effect.EventAppend:
 		s.event(e.DB, e.Key, e.Event, seq, timeMs)
+	case effect.FacetSet:
+		name := s.owned(e.DB, e.Key) + " " + string(e.Field)
+		delete(s.facets, name)
+		if len(e.Value) > 0 {
+			s.facets[name] = string(e.Value)
+		}
+		if len(e.Event) > 0 {
+			s.event(e.DB, e.Key, e.Event, seq, timeMs)
+		}
 	case effect.CommandDone:
 		s.commands[s.owned(e.DB, e.Key)+string(e.Field)] = fmt.Sprintf("%s %d seq %d time %d", e.Value, e.Number, seq, timeMs)
 	}
@@ -227,6 +237,9 @@ func (s *toy) keysText() string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.commands)) {
 		fmt.Fprintf(&out, "command %q %s\n", name, s.commands[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.facets)) {
+		fmt.Fprintf(&out, "facet %q %q\n", name, s.facets[name])
 	}
 	return out.String()
 }
@@ -360,7 +373,19 @@ func (w *toyWorld) record(emit func(effect.Effect), db uint32) {
 	key := fmt.Appendf(nil, "%s:name%d", owner, n)
 	k := w.db(db)[string(key)]
 	event := w.value()
-	switch w.rng.IntN(8) {
+	switch w.rng.IntN(9) {
+	case 5:
+		facet := effect.Effect{Kind: effect.FacetSet, DB: db, Key: owner, Field: w.pick("facet%d", 4)}
+		if w.rng.IntN(2) == 0 {
+			facet.DB, facet.Key = 0, nil
+		}
+		if w.rng.IntN(3) > 0 {
+			facet.Value = append(w.value(), '!')
+		}
+		if w.rng.IntN(2) == 0 {
+			facet.Event = append(event, '!')
+		}
+		emit(facet)
 	case 0:
 		emit(effect.Effect{Kind: effect.EventAppend, DB: db, Key: owner, Event: append(event, '!')})
 	case 1:

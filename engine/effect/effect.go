@@ -49,6 +49,10 @@ const (
 	// has the digest Field; Value is its payload's digest and the status to
 	// repeat, Number the version it made.
 	CommandDone Kind = 36
+	// FacetSet attaches Value to the owner Key under the name Field: what is
+	// kept beside its records. An empty Value removes it; an empty Key is the
+	// server, always in database 0. Event is empty when nobody need be told.
+	FacetSet Kind = 37
 )
 
 // A Cause says why a KeyDelete happened.
@@ -124,6 +128,8 @@ func fieldsOf(k Kind) (fieldSet, bool) {
 		return hasEvent, true
 	case CommandDone:
 		return hasField | hasValue | hasNumber, true
+	case FacetSet:
+		return hasField | hasValue | hasEvent, true
 	}
 	return 0, false
 }

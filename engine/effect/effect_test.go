@@ -25,6 +25,7 @@ var samples = []Effect{
 	{Kind: RecordDeadline, Key: []byte("a:b:c"), OwnerLen: 3, Event: []byte("ev"), DeadlineMs: 5},
 	{Kind: EventAppend, Key: []byte("a:b"), Event: []byte("ev")},
 	{Kind: CommandDone, Key: []byte("a:b"), Field: []byte("id"), Value: []byte("p"), Number: 7},
+	{Kind: FacetSet, Key: []byte("a:b"), Field: []byte("name"), Value: []byte("v"), Event: []byte("e")},
 }
 
 func encode(b *Batch, seq uint64) []byte {
@@ -88,7 +89,7 @@ func TestSameKeyIsNamedOnce(t *testing.T) {
 // Kind numbers are on disk: this list may only grow.
 func TestKindNumbersAreStable(t *testing.T) {
 	want := map[Kind]uint8{KeyDelete: 1, DeadlineSet: 2, StringSet: 3, StringSplice: 4, HashSet: 5, HashDelete: 6,
-		KeyRename: 7, KeyCopy: 8, DBFlush: 9, DBSwap: 10, RecordPut: 32, RecordForget: 33, RecordDeadline: 34, EventAppend: 35, CommandDone: 36}
+		KeyRename: 7, KeyCopy: 8, DBFlush: 9, DBSwap: 10, RecordPut: 32, RecordForget: 33, RecordDeadline: 34, EventAppend: 35, CommandDone: 36, FacetSet: 37}
 	for k, n := range want {
 		if uint8(k) != n {
 			t.Errorf("kind %d is now %d", n, k)
