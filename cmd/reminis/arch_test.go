@@ -15,17 +15,18 @@ var rules = []struct {
 }{
 	{"reminis/cmd/reminis", []string{"reminis/server", "reminis/commands", "reminis/engine", "reminis/engine/memory", "reminis/engine/table", "reminis/persistence", "reminis/commands/reply"}, "the binary wires everything and does nothing itself"},
 	{"reminis/server", []string{"reminis/commands", "reminis/engine/memory"}, "connections know sessions, not data; the one glob matcher is engine/memory's"},
-	{"reminis/commands", []string{"reminis/commands/grammar", "reminis/commands/reply", "reminis/engine", "reminis/engine/memory", "reminis/engine/recall", "reminis/engine/dump", "reminis/engine/effect"}, "commands reach data through the engine and never see sockets or files"},
+	{"reminis/commands", []string{"reminis/commands/grammar", "reminis/commands/reply", "reminis/engine", "reminis/engine/memory", "reminis/engine/recall", "reminis/engine/vector", "reminis/engine/dump", "reminis/engine/effect"}, "commands reach data through the engine and never see sockets or files"},
 	{"reminis/commands/grammar", nil, "a leaf: it describes arguments, whatever they are for"},
 	{"reminis/commands/reply", nil, "a leaf: it writes bytes"},
 	{"reminis/commands/reply/redistest", []string{"reminis/commands/reply"}, "it starts a redis-server for tests and reads its replies"},
-	{"reminis/engine", []string{"reminis/engine/effect", "reminis/engine/table", "reminis/engine/listpack", "reminis/engine/memory", "reminis/engine/recall"}, "the engine knows its leaves; who keeps its batches satisfies its Journal"},
+	{"reminis/engine", []string{"reminis/engine/effect", "reminis/engine/table", "reminis/engine/listpack", "reminis/engine/memory", "reminis/engine/recall", "reminis/engine/vector"}, "the engine knows its leaves; who keeps its batches satisfies its Journal"},
 	{"reminis/engine/effect", nil, "a leaf: the vocabulary of change"},
 	{"reminis/engine/table", nil, "a leaf: bytes under keys"},
 	{"reminis/engine/listpack", nil, "a leaf: one format"},
 	{"reminis/engine/dump", []string{"reminis/engine/listpack"}, "a leaf over the packed format"},
 	{"reminis/engine/memory", nil, "a leaf: what a record is"},
 	{"reminis/engine/recall", nil, "a leaf: text in, ranks out"},
+	{"reminis/engine/vector", nil, "a leaf: vectors in, ranks out"},
 	{"reminis/persistence", []string{"reminis/engine/effect"}, "the store keeps effects and knows no commands"},
 }
 
@@ -37,6 +38,25 @@ var only = map[string]struct {
 	"github.com/tidwall/redcon":     {[]string{"reminis/server", "reminis/commands/reply", "reminis/bench"}, "redcon listens and encodes; its reader must not face a network"},
 	"github.com/cockroachdb/pebble": {[]string{"reminis/persistence"}, "one package knows how data is stored"},
 	"unsafe":                        {[]string{"reminis/engine/table", "reminis/server"}, "one package may be wrong about memory; server passes buffers to raw system calls"},
+}
+
+// assembly says which packages may have assembly, and what for.
+var assembly = map[string]string{
+	"reminis/engine/table":  "prefetching",
+	"reminis/engine/vector": "inner products",
+}
+
+// TestAssembly holds the project to the packages that may have assembly.
+func TestAssembly(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .SFiles " "}}`, "reminis/...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if words := strings.Fields(line); len(words) > 1 && assembly[words[0]] == "" {
+			t.Errorf("%s has %s: what is not portable is hard to check, so two packages have all of it", words[0], words[1])
+		}
+	}
 }
 
 // TestImports holds the project's packages to the rules.

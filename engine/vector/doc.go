@@ -1,0 +1,54 @@
+// Package vector finds an owner's records by vectors and ranks them by cosine.
+//
+// # Use
+//
+// One Index per owner and number of dimensions. The writer calls Add and Remove;
+// both take constant time. A reader takes a View at its command's position in
+// the order of commands, in constant time too, and searches it later, on any
+// goroutine, with no lock: writes go on and the view does not move. When
+// NeedsBuild says so, a background goroutine calls Build. Parse and Append
+// translate a vector's bytes.
+//
+// # Scores
+//
+// Vectors are scaled to length 1 when they are added, and an inner product of
+// two is their cosine. The fast inner product chooses a few candidates more than
+// are wanted, and those are scored anew in float64 in the order of their
+// numbers, where every product is exact: a score is the same on every machine,
+// with and without assembly, and so is the order, ties newest ID first.
+//
+// # Structure
+//
+// Vectors lie in chunks of 256, by position, which is the order of arrival; no
+// position is ever written twice. So a view is a copy of a few words: the list
+// of chunks, how many positions were taken, and a bitmap of the dead, which is
+// copied on write after a snapshot was taken. An ID that is added again dies at
+// its old position. When a quarter is dead, Build copies the living together,
+// holding the lock only for the last few and for what died meanwhile; views keep
+// the old chunks until they are dropped.
+//
+// Nothing in chunks is a pointer. A vector costs its numbers (4 bytes each, or
+// one and 4 for the scale with Int8), 8 bytes for its ID, and 24 to find it by
+// ID.
+//
+// Int8 is for owners of many vectors that are kept elsewhere too: codes choose
+// four times as many candidates as are wanted, and Query.Fetch has those scored
+// exactly.
+//
+// # Assembly
+//
+// kernel_amd64.s has the two inner products for AVX2 and FMA. It reads what its
+// arguments span and nothing else, has no branch on data, and is compared with
+// the portable form at every length up to 300. Besides engine/table this is the
+// only package with assembly.
+//
+// # Rejected
+//
+//   - Vectors in float32 and codes beside them, to scan a quarter of the bytes:
+//     it costs a quarter more memory in every index for a gain in large ones.
+//   - Reusing the positions of the dead: a view would have to say when it is
+//     dropped.
+//   - simd/archsimd: an experiment whose names still change between releases.
+//   - github.com/viterin/vek: as fast, but a dependency for two functions, and it
+//     has no inner product of bytes.
+package vector

@@ -1,0 +1,150 @@
+// This file owns what is asked of a view, and the exact scan that answers it. It
+// must not know of locks, keys or rights.
+
+package vector
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// View is the index at one moment. It never changes and needs no lock.
+type View struct {
+	space
+	dead       bitmap // positions
+	live       int
+	generation uint64 // changes when positions change their meaning
+}
+
+// Query says what to look for.
+type Query struct {
+	// Vector has the index's dimensions and is finite; its length is of no
+	// account.
+	Vector []float32
+	// Limit is how many hits are wanted; none come without it.
+	Limit int
+	// Accept says which vectors the asker may and wants to see, nil: all. It may
+	// be asked about an id more than once and must not change its mind.
+	Accept func(id uint64) bool
+	// Fetch answers the vector that was added with an id, nil if it cannot. With
+	// it, an Int8 index answers the scores that a full one would. It is asked
+	// about a few times as many vectors as are wanted.
+	Fetch func(id uint64) []float32
+}
+
+// Hit is a vector found.
+type Hit struct {
+	ID    uint64
+	Score float64 // the cosine, -1 to 1; 0 if either vector is zero
+}
+
+// Result is what a search found.
+type Result struct {
+	Hits    []Hit // highest score first, then highest ID
+	Scanned int   // vectors that the query was compared with
+}
+
+// Len is the number of vectors in the view.
+func (v *View) Len() int { return v.live }
+
+// Dimensions is how many numbers each vector has.
+func (v *View) Dimensions() int { return v.dimensions }
+
+// Search answers the vectors most like the query's.
+func (v *View) Search(q Query) Result {
+	return v.search(q, func(s *search) { s.scan(0, v.count) })
+}
+
+// sparse tells whether so many vectors are dead that the others should move
+// together.
+func (v *View) sparse() bool {
+	return v.count >= compactMin && (v.count-v.live)*compactShare > v.count
+}
+
+// search is one search in progress.
+type search struct {
+	view      *View
+	accept    func(id uint64) bool // nil: all
+	selective bool                 // accept refuses most
+	target    target
+	best      bestCandidates
+	scanned   int
+}
+
+// search has collect offer candidates, and answers those that are best by their
+// exact scores.
+func (v *View) search(q Query, collect func(*search)) Result {
+	if len(q.Vector) != v.dimensions {
+		panic(fmt.Sprintf("vector: a query of %d dimensions in an index of %d", len(q.Vector), v.dimensions))
+	}
+	if q.Limit <= 0 || v.live == 0 {
+		return Result{}
+	}
+	s := search{view: v, accept: q.Accept, target: v.newTarget(q.Vector)}
+	s.selective = s.isSelective()
+	wanted := min(q.Limit, v.live)
+	if v.coded {
+		wanted *= coarseFactor
+	}
+	s.best.limit = min(wanted+rescoreSlack, v.live)
+	collect(&s)
+
+	hits := make([]Hit, len(s.best.candidates))
+	for i, c := range s.best.candidates {
+		hits[i] = Hit{ID: c.id, Score: s.exactScore(c, q.Fetch)}
+	}
+	slices.SortFunc(hits, func(a, b Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.ID, a.ID))
+	})
+	return Result{Hits: hits[:min(len(hits), q.Limit)], Scanned: s.scanned}
+}
+
+// exactScore scores a candidate as a full index does, if its vector can be had.
+func (s *search) exactScore(c candidate, fetch func(id uint64) []float32) float64 {
+	if !s.view.coded || fetch == nil {
+		return s.view.exactScore(&s.target, int(c.position))
+	}
+	original := fetch(c.id)
+	if len(original) != s.view.dimensions {
+		return s.view.exactScore(&s.target, int(c.position))
+	}
+	return unit(dotExact(s.target.numbers, normalised(original)))
+}
+
+// isSelective asks accept about vectors all over the view.
+func (s *search) isSelective() bool {
+	if s.accept == nil || s.view.count < 4*sampleVectors {
+		return false
+	}
+	accepted := 0
+	for i := range sampleVectors {
+		position := i * s.view.count / sampleVectors
+		if !s.view.dead.has(position) && s.accept(s.view.id(position)) {
+			accepted++
+		}
+	}
+	return accepted < sampleVectors/selectiveShare
+}
+
+// scan offers every vector from first to before limit.
+func (s *search) scan(first, limit int) {
+	v := s.view
+	for first < limit {
+		c, begin := v.at(first)
+		end := min(begin+limit-first, len(c.ids))
+		for i := begin; i < end; i++ {
+			position := first + i - begin
+			if v.dead.has(position) || s.selective && !s.accept(c.ids[i]) {
+				continue
+			}
+			s.scanned++
+			found := candidate{score: v.scoreIn(&s.target, c, i), id: c.ids[i], position: uint32(position)}
+			if s.best.refuses(found) || !s.selective && s.accept != nil && !s.accept(found.id) {
+				continue
+			}
+			s.best.offer(found)
+		}
+		first += end - begin
+	}
+}
