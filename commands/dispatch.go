@@ -178,7 +178,7 @@ func (s *Session) lock(tx *engine.Tx, c *Command, args [][]byte) {
 		switch {
 		case !ok:
 			tx.LockAll()
-		case c.Family == Memory:
+		case c.Family == Memory && c.is(Write):
 			tx.LockRecords(keys, 0)
 		default:
 			tx.LockKeys(keys)

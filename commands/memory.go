@@ -14,7 +14,7 @@ import (
 func memoryCommands() []*Command {
 	return []*Command{
 		memSetCommand(), memPatchCommand(), memForgetCommand(), memRollbackCommand(),
-		memGetCommand(), memHistoryCommand(), memRecallCommand(), memAuditCommand(), memNSCommand(),
+		memGetCommand(), memMGetCommand(), memHistoryCommand(), memDiffCommand(), memRecallCommand(), memAuditCommand(), memNSCommand(),
 	}
 }
 
@@ -22,8 +22,8 @@ func memoryCommands() []*Command {
 // They are no commands: COMMAND does not list them.
 func laterMemoryCommands() []string {
 	return []string{
-		"mem.append", "mem.apply", "mem.consent", "mem.debug", "mem.diff", "mem.erase", "mem.export", "mem.grant",
-		"mem.import", "mem.link", "mem.links", "mem.load", "mem.mget", "mem.policy", "mem.revoke", "mem.schema",
+		"mem.append", "mem.apply", "mem.consent", "mem.debug", "mem.erase", "mem.export", "mem.grant",
+		"mem.import", "mem.link", "mem.links", "mem.load", "mem.policy", "mem.revoke", "mem.schema",
 		"mem.session", "mem.stats", "mem.unlink", "mem.ns|tree", "mem.ns|stats",
 	}
 }

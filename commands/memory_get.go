@@ -10,7 +10,8 @@ import (
 	"reminis/engine/memory"
 )
 
-// This file owns MEM.GET and MEM.HISTORY: one record, now and then.
+// This file owns MEM.GET, MEM.MGET and MEM.HISTORY: records by their keys, now
+// and then.
 
 type memGetParams struct {
 	key        []byte
@@ -126,6 +127,116 @@ func parsePaths(texts [][]byte) ([]*memory.Path, error) {
 		}
 	}
 	return paths, nil
+}
+
+type memMGetParams struct {
+	keys [][]byte
+	at   memory.Moment
+}
+
+// memMGetCommand: all values are of one moment, whoever the records' owners are.
+func memMGetCommand() *Command {
+	return onDataOffloading(memoryDeclaration(Declaration{
+		Name: "mem.mget", Complexity: "O(K*log(N)) where K is the number of keys and N that of their owner's records; with AT plus the records' versions since",
+		Summary: "Get the values of several memory records, as they stand or as they stood together",
+		Flags:   ReadOnly,
+		Reply:   reply.ArrayOf(reply.Nullable(reply.Bulk())),
+	}), grammar.Compile(
+		grammar.NumKeys("numkeys", "key", func(p *memMGetParams) *[][]byte { return &p.keys }, grammar.RO|grammar.Access),
+		grammar.Options(momentNode(func(p *memMGetParams) *memory.Moment { return &p.at })),
+	), func(p *memMGetParams) bool { return p.at.Set }, runMemMGet)
+}
+
+func runMemMGet(tx *engine.Tx, p *memMGetParams, w *reply.Writer) error {
+	found := make([]engine.Stored, len(p.keys)) // without a key: none
+	var err error
+	if p.at.Set {
+		err = p.readPast(tx, found)
+	} else {
+		err = p.readNow(tx, found)
+	}
+	if err != nil {
+		return err
+	}
+	var r memory.Record
+	w.Array(len(found))
+	for i := range found {
+		if found[i].Key == nil {
+			w.Null()
+			continue
+		}
+		mustDecode(found[i].Bytes, &r)
+		w.Bulk(r.Value)
+	}
+	return nil
+}
+
+func (p *memMGetParams) readNow(tx *engine.Tx, found []engine.Stored) error {
+	for i, text := range p.keys {
+		if _, err := tx.Layout().ParseKey(text); err != nil {
+			return err
+		}
+		s, ok, err := tx.Record(text)
+		if err != nil {
+			return err
+		}
+		tx.CountHit(ok)
+		found[i] = s
+	}
+	return nil
+}
+
+// readPast takes the views of all owners while all keys are locked, and reads
+// them when nothing is.
+func (p *memMGetParams) readPast(tx *engine.Tx, found []engine.Stored) error {
+	views, err := p.views(tx)
+	if err != nil {
+		return err
+	}
+	for i, text := range p.keys {
+		if views[i] == nil {
+			continue
+		}
+		s, _, ok, err := views[i].At(text, p.at)
+		if err != nil {
+			return err
+		}
+		if ok {
+			found[i] = s
+		}
+	}
+	return nil
+}
+
+// views are those of the keys' owners at one moment, nil for an owner that never
+// was.
+func (p *memMGetParams) views(tx *engine.Tx) ([]*engine.OwnerView, error) {
+	if !tx.HoldsAll() {
+		tx.LockPast(p.keys)
+		defer tx.Commit()
+	}
+	views := make([]*engine.OwnerView, len(p.keys))
+	byOwner := map[string]*engine.OwnerView{}
+	for i, text := range p.keys {
+		key, err := tx.Layout().ParseKey(text)
+		if err != nil {
+			return nil, err
+		}
+		s, ok, err := tx.Record(text)
+		if err != nil {
+			return nil, err
+		}
+		if ok && kindOf(s) == memory.Working {
+			return nil, ErrNoHistory
+		}
+		view, known := byOwner[string(key.Owner())]
+		if !known {
+			view, _ = tx.OwnerView(key.Owner())
+			byOwner[string(key.Owner())] = view
+		}
+		views[i] = view
+	}
+	return views, nil
 }
 
 type memHistoryParams struct {

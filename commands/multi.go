@@ -166,7 +166,7 @@ func (s *Session) lockQueue(tx *engine.Tx, queue []queued) {
 			tx.LockAll()
 			return
 		}
-		if c.Family == Memory {
+		if c.Family == Memory && c.is(Write) {
 			records = append(records, keys...)
 		} else {
 			all = append(all, keys...)

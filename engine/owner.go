@@ -320,12 +320,31 @@ func (tx *Tx) own(owner *Owner) {
 // records in any database. keys[from:] may become records of the transaction's
 // database, so their owners are locked in any case.
 func (tx *Tx) LockRecords(keys [][]byte, from int) {
+	tx.lockShardsOf(keys)
+	tx.lockOwnersOf(keys, from)
+}
+
+func (tx *Tx) lockShardsOf(keys [][]byte) {
 	mask := uint64(0)
 	for _, key := range keys {
 		mask |= 1 << shardOf(key)
 	}
 	tx.lockMask(mask)
-	tx.lockOwnersOf(keys, from)
+}
+
+// LockPast locks the shards of keys, and the owners that they name, which it
+// does not make: for reading the past of all of them at one moment.
+func (tx *Tx) LockPast(keys [][]byte) {
+	tx.lockShardsOf(keys)
+	var found []*Owner
+	for _, key := range keys {
+		if parsed, err := tx.e.Layout().ParseKey(key); err == nil {
+			if owner := tx.e.owners.find(tx.e.owners.space(tx.DB), parsed.Owner()); owner != nil {
+				found = append(found, owner)
+			}
+		}
+	}
+	tx.ownAll(found)
 }
 
 // Locked says whether any shard is locked.
