@@ -109,7 +109,7 @@ func aclCatCommand() *Command {
 		Name: "cat", Since: "6.0.0", Complexity: "O(1) since the categories and commands are a fixed set.",
 		Summary: "List the ACL categories or the commands inside a category",
 		Flags:   aclFlags, Reply: reply.ArrayOf(reply.Bulk()),
-	}, grammar.Compile(
+	}, grammar.Compile[aclCatParams](
 		grammar.Opt(grammar.Bytes("categoryname", func(p *aclCatParams) *[]byte { return &p.category })),
 	).WithArity(-1, "a second argument is an error of the handler's"), runACLCat)
 }
@@ -152,7 +152,7 @@ func aclGenPassCommand() *Command {
 		Name: "genpass", Since: "6.0.0", Complexity: "O(1)",
 		Summary: "Generate a pseudorandom secure password to use for ACL users",
 		Flags:   aclFlags, Reply: reply.Bulk(),
-	}, grammar.Compile(
+	}, grammar.Compile[aclGenPassParams](
 		grammar.Opt(grammar.Int("bits", func(p *aclGenPassParams) *int64 { return &p.bits }).Default(256).Range(1, genPassBitsMax).
 			Fail(grammar.OutOfRange, "ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to "+strconv.Itoa(genPassBitsMax))),
 	).WithArity(-1, "a second argument is an error of the handler's"), func(_ *Session, p *aclGenPassParams, w *reply.Writer) error {
@@ -179,7 +179,7 @@ func aclGetUserCommand() *Command {
 			reply.Field{Key: "commands", Value: reply.Bulk()}, reply.Field{Key: "keys", Value: reply.Bulk()},
 			reply.Field{Key: "channels", Value: reply.Bulk()}, reply.Field{Key: "selectors", Value: reply.ArrayOf(reply.Any())},
 		)),
-	}, grammar.Compile(
+	}, grammar.Compile[aclUserParams](
 		grammar.Bytes("username", func(p *aclUserParams) *[]byte { return &p.user }),
 	), runACLGetUser)
 }
@@ -269,7 +269,7 @@ func aclLogCommand() *Command {
 		Name: "log", Since: "6.0.0", Complexity: "O(N) with N being the number of entries shown.",
 		Summary: "List latest events denied because of ACLs in place",
 		Flags:   aclFlags | Admin, Reply: reply.OneOf(reply.OK(), reply.ArrayOf(reply.Any())),
-	}, grammar.Compile(
+	}, grammar.Compile[aclLogParams](
 		grammar.Opt(grammar.OneOf("operation",
 			grammar.Int("count", func(p *aclLogParams) *int64 { return &p.count }),
 			grammar.Token("RESET", func(p *aclLogParams) *bool { return &p.reset }),
@@ -295,7 +295,7 @@ func aclSetUserCommand() *Command {
 		Summary: "Modify or create the rules for a specific ACL user",
 		Flags:   aclFlags | Admin, Secret: everyArgument,
 		History: []Change{{"6.2.0", "Added Pub/Sub channel patterns."}, {"7.0.0", "Added selectors and key based permissions."}},
-	}, grammar.Compile(
+	}, grammar.Compile[aclRulesParams](
 		grammar.Bytes("username", func(p *aclRulesParams) *[]byte { return &p.user }),
 		grammar.Opt(grammar.Rest("rule", func(p *aclRulesParams) *[][]byte { return &p.rules })),
 	), errNoUsers)
@@ -309,7 +309,7 @@ func aclDelUserCommand() *Command {
 		Name: "deluser", Since: "6.0.0", Complexity: "O(1) amortized time considering the typical user.",
 		Summary: "Remove the specified ACL users and the associated rules",
 		Flags:   aclFlags | Admin, Reply: reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[aclNamesParams](
 		grammar.Rest("username", func(p *aclNamesParams) *[][]byte { return &p.names }),
 	), func(_ *Session, p *aclNamesParams, w *reply.Writer) error {
 		for _, name := range p.names {

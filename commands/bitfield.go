@@ -62,12 +62,12 @@ type bitFieldParams struct {
 }
 
 func bitFieldCommand() *Command {
-	number := func(name string) grammar.Node[*bitField] { return grammar.Int[bitField](name, nil) }
-	encoding := func() grammar.Node[*bitField] {
-		return grammar.Bytes[bitField]("encoding", nil).Sample("u8", "i5", "u63", "i64", "i16", "u1")
+	number := func(name string) grammar.Node { return grammar.Int[*bitField](name, nil) }
+	encoding := func() grammar.Node {
+		return grammar.Bytes[*bitField]("encoding", nil).Sample("u8", "i5", "u63", "i64", "i16", "u1")
 	}
-	offset := func() grammar.Node[*bitField] { return number("offset").Sample("0", "1", "7", "100", "#0", "#2") }
-	word := func(word string) grammar.Node[*bitField] { return grammar.Token[bitField](word, nil) }
+	offset := func() grammar.Node { return number("offset").Sample("0", "1", "7", "100", "#0", "#2") }
+	word := func(word string) grammar.Node { return grammar.Token[*bitField](word, nil) }
 	return onData(Declaration{
 		Name: "bitfield", Family: Bitmap, Since: "3.2.0", Complexity: "O(1) for each subcommand specified",
 		Summary: "Perform arbitrary bitfield integer operations on strings",
@@ -113,8 +113,8 @@ func bitFieldROCommand() *Command {
 		Reply:   reply.ArrayOf(reply.Int()),
 	}, bitFieldGrammar(grammar.RO|grammar.Access, "",
 		grammar.Block("encoding_offset",
-			grammar.Bytes[bitField]("encoding", nil).Sample("u8", "i5", "u63", "i64"),
-			grammar.Int[bitField]("offset", nil).Sample("0", "1", "7", "#1"),
+			grammar.Bytes[*bitField]("encoding", nil).Sample("u8", "i5", "u63", "i64"),
+			grammar.Int[*bitField]("offset", nil).Sample("0", "1", "7", "#1"),
 		).After(wordGet).WordMultiple(),
 	), runBitFieldRO)
 }
@@ -122,8 +122,8 @@ func bitFieldROCommand() *Command {
 // bitFieldGrammar is a key and operations, which are documented as said. They
 // are a Custom because Redis counts the arguments of an operation before it
 // reads any.
-func bitFieldGrammar(flags grammar.KeyFlags, notes string, operation grammar.Node[*bitField]) *grammar.Grammar[bitFieldParams] {
-	return grammar.Compile(
+func bitFieldGrammar(flags grammar.KeyFlags, notes string, operation grammar.Node) *grammar.Grammar {
+	return grammar.Compile[bitFieldParams](
 		grammar.Key("key", func(p *bitFieldParams) *[]byte { return &p.key }, flags).Notes(notes),
 		grammar.Late(func(p *bitFieldParams) *error { return &p.late },
 			grammar.Opt(grammar.Each("", func(p *bitFieldParams) *[]bitField { return &p.fields },

@@ -48,7 +48,7 @@ func bitOpCommand() *Command {
 		Summary: "Perform bitwise operations between strings",
 		Flags:   Write | DenyOOM,
 		Reply:   reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[bitOpParams](
 		grammar.Value("operation", func(p *bitOpParams, arg []byte) *grammar.Error {
 			for i := range operations {
 				if isWord(arg, operations[i].word) {

@@ -23,7 +23,7 @@ func bitCommands() []*Command {
 }
 
 // bitOffset is the argument of a bit's position.
-func bitOffset[P any](field func(*P) *int64) grammar.Node[*P] {
+func bitOffset[T any](field func(T) *int64) grammar.Node {
 	return grammar.Int("offset", field).Range(0, math.MaxInt64).
 		Fail(grammar.NotInteger, string(ErrBitOffset)).Fail(grammar.OutOfRange, string(ErrBitOffset))
 }
@@ -47,7 +47,7 @@ func getBitCommand() *Command {
 		Summary: "Returns the bit value at offset in the string value stored at key",
 		Flags:   ReadOnly | Fast,
 		Reply:   reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[getBitParams](
 		grammar.Key("key", func(p *getBitParams) *[]byte { return &p.key }, grammar.RO|grammar.Access),
 		bitOffset(func(p *getBitParams) *int64 { return &p.offset }),
 	), runGetBit)
@@ -90,7 +90,7 @@ func setBitCommand() *Command {
 		Summary: "Sets or clears the bit at offset in the string value stored at key",
 		Flags:   Write | DenyOOM,
 		Reply:   reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[setBitParams](
 		grammar.Key("key", func(p *setBitParams) *[]byte { return &p.key }, grammar.RW|grammar.Access|grammar.Update),
 		bitOffset(func(p *setBitParams) *int64 { return &p.offset }),
 		grammar.Late(func(p *setBitParams) *error { return &p.late },
@@ -145,8 +145,8 @@ type bitRange struct {
 }
 
 // indexUnit documents the unit of a range.
-func indexUnit[P any]() grammar.Node[*P] {
-	return grammar.Opt(grammar.OneOf("index_unit", grammar.Token[P](unitByte, nil), grammar.Token[P](unitBit, nil)).Since("7.0.0"))
+func indexUnit[T any]() grammar.Node {
+	return grammar.Opt(grammar.OneOf("index_unit", grammar.Token[T](unitByte, nil), grammar.Token[T](unitBit, nil)).Since("7.0.0"))
 }
 
 // parseIndex reads args[at] into field.
@@ -224,11 +224,11 @@ func bitCountCommand() *Command {
 		Flags:   ReadOnly,
 		History: []Change{{"7.0.0", "Added the `BYTE|BIT` option."}},
 		Reply:   reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[bitCountParams](
 		grammar.Key("key", func(p *bitCountParams) *[]byte { return &p.key }, grammar.RO|grammar.Access),
 		grammar.Late(func(p *bitCountParams) *error { return &p.late },
 			grammar.Custom("", parseBitCount, grammar.Opt(grammar.Block("index",
-				grammar.Int[bitCountParams]("start", nil), grammar.Int[bitCountParams]("end", nil), indexUnit[bitCountParams]()))),
+				grammar.Int[*bitCountParams]("start", nil), grammar.Int[*bitCountParams]("end", nil), indexUnit[*bitCountParams]()))),
 		),
 	), runBitCount)
 }
@@ -307,13 +307,13 @@ func bitPosCommand() *Command {
 		Flags:   ReadOnly,
 		History: []Change{{"7.0.0", "Added the `BYTE|BIT` option."}},
 		Reply:   reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[bitPosParams](
 		grammar.Key("key", func(p *bitPosParams) *[]byte { return &p.key }, grammar.RO|grammar.Access),
 		grammar.Int("bit", func(p *bitPosParams) *int64 { return &p.bit }).Range(0, 1).Fail(grammar.OutOfRange, string(ErrBitPosBit)),
 		grammar.Late(func(p *bitPosParams) *error { return &p.late },
 			grammar.Custom("", parseBitPos, grammar.Opt(grammar.Block("index",
-				grammar.Int[bitPosParams]("start", nil),
-				grammar.Opt(grammar.Block("end_index", grammar.Int[bitPosParams]("end", nil), indexUnit[bitPosParams]()))))),
+				grammar.Int[*bitPosParams]("start", nil),
+				grammar.Opt(grammar.Block("end_index", grammar.Int[*bitPosParams]("end", nil), indexUnit[*bitPosParams]()))))),
 		),
 	), runBitPos)
 }

@@ -61,7 +61,7 @@ func clientSetNameCommand() *Command {
 		Name: "setname", Since: "2.6.9", Complexity: "O(1)",
 		Summary: "Set the current connection name",
 		Flags:   clientFlags, Reply: reply.OK(),
-	}, grammar.Compile(
+	}, grammar.Compile[clientNameParams](
 		grammar.Bytes("connection-name", func(p *clientNameParams) *[]byte { return &p.name }),
 	), func(s *Session, p *clientNameParams, w *reply.Writer) error {
 		if err := s.nameClient(p.name); err != nil {
@@ -88,7 +88,7 @@ func clientSetInfoCommand() *Command {
 		Summary: "Set client or connection specific info",
 		Flags:   clientFlags, Tips: []string{"request_policy:all_nodes", "response_policy:all_succeeded"},
 		Reply: reply.OK(),
-	}, grammar.Compile(
+	}, grammar.Compile[clientLibraryParams](
 		grammar.Choice("attr", func(p *clientLibraryParams) *uint8 { return &p.attribute },
 			grammar.Bytes("libname", (*clientLibraryParams).valueField).After("LIB-NAME"),
 			grammar.Bytes("libver", (*clientLibraryParams).valueField).After("LIB-VER"),
@@ -158,9 +158,9 @@ func clientListCommand() *Command {
 			{"7.0.0", "Added `resp`, `multi-mem`, `rbs` and `rbp` fields."}, {"7.0.3", "Added `ssub` field."},
 		},
 		Reply: reply.Verbatim(),
-	}, grammar.Compile(
+	}, grammar.Compile[clientListParams](
 		grammar.Opt(grammar.Custom("", parseClientList,
-			grammar.Opt(clientClassNode[clientListParams]("normal_master_replica_pubsub", "5.0.0").After("TYPE")),
+			grammar.Opt(clientClassNode[*clientListParams]("normal_master_replica_pubsub", "5.0.0").After("TYPE")),
 			grammar.Opt(grammar.Block("id",
 				grammar.Rest("client-id", func(*clientListParams) *[][]byte { return new([][]byte) }).Typed(grammar.TypeInteger),
 			).After("ID").Since("6.2.0")),
@@ -169,9 +169,9 @@ func clientListCommand() *Command {
 }
 
 // clientClassNode documents the TYPE of CLIENT LIST and CLIENT KILL.
-func clientClassNode[P any](name, since string) grammar.Node[*P] {
-	word := func(text, since string) grammar.Node[*P] {
-		return grammar.Token[P](text, func(*P) *bool { return new(bool) }).Since(since)
+func clientClassNode[T any](name, since string) grammar.Node {
+	word := func(text, since string) grammar.Node {
+		return grammar.Token[T](text, func(T) *bool { return new(bool) }).Since(since)
 	}
 	return grammar.OneOf(name, word("NORMAL", ""), word("MASTER", ""), word("REPLICA", ""), word("PUBSUB", "")).Since(since)
 }
@@ -256,15 +256,15 @@ func clientKillCommand() *Command {
 }
 
 // clientKillGrammar documents what parseClientKill reads.
-func clientKillGrammar() *grammar.Grammar[clientKillParams] {
+func clientKillGrammar() *grammar.Grammar {
 	type params = clientKillParams
-	text := func(name string) grammar.Node[*params] {
+	text := func(name string) grammar.Node {
 		return grammar.Bytes(name, func(*params) *[]byte { return new([]byte) })
 	}
-	class := func(name, since string) grammar.Node[*params] {
+	class := func(name, since string) grammar.Node {
 		return grammar.Token(name, func(*params) *bool { return new(bool) }).Since(since)
 	}
-	return grammar.Compile(
+	return grammar.Compile[clientKillParams](
 		grammar.Custom("", parseClientKill, grammar.OneOf("filter",
 			text("ip:port").DeprecatedSince("2.8.12"),
 			grammar.OneOf("new-format",
@@ -381,7 +381,7 @@ func clientReplyCommand() *Command {
 		Name: "reply", Since: "3.2.0", Complexity: "O(1)",
 		Summary: "Instruct the server whether to reply to commands",
 		Flags:   clientFlags, Reply: reply.OK(),
-	}, grammar.Compile(
+	}, grammar.Compile[clientReplyParams](
 		grammar.Enum("on_off_skip", func(p *clientReplyParams) *uint8 { return &p.mode }, "ON", "OFF", "SKIP"),
 	), runClientReply)
 }
@@ -409,7 +409,7 @@ func clientSwitchCommand(name, since, summary string, flags Flags, field func(*S
 	return onSession(Declaration{
 		Name: name, Since: since, Complexity: "O(1)", Summary: summary,
 		Flags: clientFlags | flags, Reply: reply.OK(),
-	}, grammar.Compile(
+	}, grammar.Compile[switchParams](
 		grammar.Enum("enabled", func(p *switchParams) *uint8 { return &p.to }, "ON", "OFF"),
 	), func(s *Session, p *switchParams, w *reply.Writer) error {
 		*field(s) = p.to == 1

@@ -132,26 +132,27 @@ func (c *Command) arity() int {
 	return c.grammar.Arity(c.words())
 }
 
-// onData declares a command whose handler works inside a transaction. Params
-// are pooled: a handler must not keep them.
-func onData[P any](d Declaration, g *grammar.Grammar[P], run func(tx *engine.Tx, p *P, w *reply.Writer) error) *Command {
-	pool := &sync.Pool{New: func() any { return new(P) }}
+// onData declares a command whose handler works inside a transaction. T is the
+// pointer to the params of g. Params are pooled: a handler must not keep them.
+func onData[T any](d Declaration, g *grammar.Grammar, run func(tx *engine.Tx, p T, w *reply.Writer) error) *Command {
+	mustBeFor[T](d, g)
+	pool := &sync.Pool{New: g.NewParams}
 	return &Command{Declaration: d, full: d.Name, grammar: &g.Shape, data: func(tx *engine.Tx, argv [][]byte, w *reply.Writer) error {
-		p := pool.Get().(*P)
+		p := pool.Get()
 		defer pool.Put(p)
 		if err := g.Parse(argv, p); err != nil {
 			return err
 		}
-		return run(tx, p, w)
+		return run(tx, p.(T), w)
 	}}
 }
 
 // onDataOffloading is onData for a command of which only some lines are Offload:
 // those that slow says. Their handler takes its own locks, as Lock is for the
 // others.
-func onDataOffloading[P any](d Declaration, g *grammar.Grammar[P], slow func(p *P) bool, run func(tx *engine.Tx, p *P, w *reply.Writer) error) *Command {
+func onDataOffloading[T any](d Declaration, g *grammar.Grammar, slow func(p T) bool, run func(tx *engine.Tx, p T, w *reply.Writer) error) *Command {
 	c := onData(d, g, run)
-	pool := &sync.Pool{New: func() any { return new(P) }}
+	pool := &sync.Pool{New: g.NewParams}
 	least := 0
 	if c.grammar.OnlyKey() >= 0 {
 		least = -c.arity() - c.words()
@@ -161,11 +162,19 @@ func onDataOffloading[P any](d Declaration, g *grammar.Grammar[P], slow func(p *
 		if len(argv) <= least {
 			return false
 		}
-		p := pool.Get().(*P)
+		p := pool.Get()
 		defer pool.Put(p)
-		return g.Parse(argv, p) == nil && slow(p)
+		return g.Parse(argv, p) == nil && slow(p.(T))
 	}
 	return c
+}
+
+// mustBeFor panics unless the params of g are what T points to: a handler has
+// then params of another command, which is a mistake of the programmer.
+func mustBeFor[T any](d Declaration, g *grammar.Grammar) {
+	if _, ok := g.NewParams().(T); !ok {
+		panic("commands: the handler of " + d.Name + " does not take the params of its grammar")
+	}
 }
 
 // offloads says whether a line of c runs on a worker.
@@ -175,13 +184,14 @@ func (c *Command) offloads(args [][]byte) bool {
 
 // onSession declares a command whose handler works on the session or the
 // process.
-func onSession[P any](d Declaration, g *grammar.Grammar[P], run func(s *Session, p *P, w *reply.Writer) error) *Command {
+func onSession[T any](d Declaration, g *grammar.Grammar, run func(s *Session, p T, w *reply.Writer) error) *Command {
+	mustBeFor[T](d, g)
 	return &Command{Declaration: d, full: d.Name, grammar: &g.Shape, session: func(s *Session, argv [][]byte, w *reply.Writer) error {
-		p := new(P)
+		p := g.NewParams()
 		if err := g.Parse(argv, p); err != nil {
 			return err
 		}
-		return run(s, p, w)
+		return run(s, p.(T), w)
 	}}
 }
 

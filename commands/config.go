@@ -32,7 +32,7 @@ func configGetCommand() *Command {
 		Flags:   configFlags,
 		History: []Change{{"7.0.0", "Added the ability to pass multiple pattern parameters in one call"}},
 		Reply:   reply.MapOf(reply.Bulk(), reply.Bulk()),
-	}, grammar.Compile(
+	}, grammar.Compile[configGetParams](
 		grammar.Rest("parameter", func(p *configGetParams) *[][]byte { return &p.patterns }).
 			DocumentedAs(grammar.Block("parameter", grammar.Bytes("parameter", func(*configGetParams) *[]byte { return new([]byte) })).Multiple()),
 	), func(s *Session, p *configGetParams, w *reply.Writer) error {
@@ -66,7 +66,7 @@ func configSetCommand() *Command {
 		Secret:  configSecret,
 		History: []Change{{"7.0.0", "Added the ability to set multiple parameters in one call."}},
 		Reply:   reply.OK(),
-	}, grammar.Compile(
+	}, grammar.Compile[configSetParams](
 		grammar.Pairs("parameter_value", "parameter", "value", func(p *configSetParams) *[][]byte { return &p.pairs }).
 			Multiple().FailAs(grammar.Arity, grammar.Syntax),
 	), func(s *Session, p *configSetParams, w *reply.Writer) error {

@@ -31,8 +31,8 @@ func pingCommand() *Command {
 		Summary: "Ping the server",
 		Flags:   Fast, Tips: []string{"request_policy:all_shards", "response_policy:all_succeeded"},
 		Reply: reply.OneOf(reply.Status("PONG"), reply.Bulk()),
-	}, grammar.Compile(
-		grammar.Opt(grammar.Bytes("message", func(p *pingParams) *[]byte { return &p.message }).Present(func(p *pingParams) *bool { return &p.given })),
+	}, grammar.Compile[pingParams](
+		grammar.Opt(grammar.Bytes("message", func(p *pingParams) *[]byte { return &p.message }).Present(grammar.BoolOf(func(p *pingParams) *bool { return &p.given }))),
 		// More is an arity error, which the arity does not say.
 		grammar.Opt(grammar.Rest("extra", func(p *pingParams) *[][]byte { return &p.extra }).DocumentedAs()),
 	), runPing)
@@ -58,7 +58,7 @@ func echoCommand() *Command {
 		Summary: "Echo the given string",
 		Flags:   Loading | Stale | Fast,
 		Reply:   reply.Bulk(),
-	}, grammar.Compile(
+	}, grammar.Compile[echoParams](
 		grammar.Bytes("message", func(p *echoParams) *[]byte { return &p.message }),
 	), func(_ *Session, p *echoParams, w *reply.Writer) error {
 		w.Bulk(p.message)
@@ -74,7 +74,7 @@ func quitCommand() *Command {
 		Summary: "Close the connection",
 		Flags:   AllowBusy | NoScript | Loading | Stale | Fast | NoAuth | Immediate,
 		Reply:   reply.OK(),
-	}, grammar.Compile(
+	}, grammar.Compile[quitParams](
 		// Redis takes any arguments and documents none.
 		grammar.Opt(grammar.Rest("ignored", func(p *quitParams) *[][]byte { return &p.ignored }).DocumentedAs()),
 	), func(s *Session, _ *quitParams, w *reply.Writer) error {
@@ -120,7 +120,7 @@ func authCommand() *Command {
 		History: []Change{{"6.0.0", "Added ACL style (username and password)."}},
 		Secret:  everyArgument,
 		Reply:   reply.OK(),
-	}, grammar.Compile(
+	}, grammar.Compile[authParams](
 		grammar.Custom("", parseAuth,
 			grammar.Opt(grammar.Bytes("username", func(p *authParams) *[]byte { return &p.user }).Since("6.0.0")),
 			grammar.Bytes("password", func(p *authParams) *[]byte { return &p.password }),
@@ -213,7 +213,7 @@ func helloCommand() *Command {
 			reply.Field{Key: "mode", Value: reply.Bulk()}, reply.Field{Key: "role", Value: reply.Bulk()},
 			reply.Field{Key: "modules", Value: reply.ArrayOf(reply.Any())},
 		),
-	}, grammar.Compile(
+	}, grammar.Compile[helloParams](
 		grammar.Opt(grammar.Block("arguments",
 			grammar.Int("protover", func(p *helloParams) *int64 { return &p.proto }).Range(2, 3).
 				Fail(grammar.NotInteger, "Protocol version is not an integer or out of range").

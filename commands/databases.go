@@ -22,7 +22,7 @@ func selectCommand() *Command {
 		Summary: "Change the selected database for the current connection",
 		Flags:   Loading | Stale | Fast,
 		Reply:   reply.OK(),
-	}, grammar.Compile(
+	}, grammar.Compile[selectParams](
 		grammar.Int("index", func(p *selectParams) *int64 { return &p.index }).Range(math.MinInt32, math.MaxInt32),
 	), runSelect)
 }
@@ -44,7 +44,7 @@ func swapDBCommand() *Command {
 		Summary: "Swaps two Redis databases",
 		Flags:   Write | Fast, Lock: LockAll, Categories: []string{"keyspace", "dangerous"},
 		Reply: reply.OK(),
-	}, grammar.Compile(
+	}, grammar.Compile[swapParams](
 		grammar.Int("index1", func(p *swapParams) *int64 { return &p.first }).
 			Range(math.MinInt32, math.MaxInt32).FailNumber("invalid first DB index"),
 		grammar.Int("index2", func(p *swapParams) *int64 { return &p.second }).
@@ -66,8 +66,8 @@ func runSwapDB(tx *engine.Tx, p *swapParams, w *reply.Writer) error {
 // given back in the background.
 type flushParams struct{ async, sync bool }
 
-func flushGrammar() *grammar.Grammar[flushParams] {
-	return grammar.Compile(
+func flushGrammar() *grammar.Grammar {
+	return grammar.Compile[flushParams](
 		grammar.Opt(grammar.OneOf("async",
 			grammar.Token("ASYNC", func(p *flushParams) *bool { return &p.async }).Since("4.0.0"),
 			grammar.Token("SYNC", func(p *flushParams) *bool { return &p.sync }).Since("6.2.0"),

@@ -23,7 +23,7 @@ func debugCommand() *Command {
 		Summary: "A container for debugging commands", DocFlags: []string{"syscmd"},
 		Flags: Admin | NoScript | Loading | Stale,
 		Reply: reply.Any(),
-	}, grammar.Compile(
+	}, grammar.Compile[debugParams](
 		grammar.Rest("word", func(p *debugParams) *[][]byte { return &p.words }).DocumentedAs(),
 	), runDebug)
 }

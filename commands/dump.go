@@ -20,7 +20,7 @@ func dumpCommand() *Command {
 		Summary:    "Return a serialized version of the value stored at the specified key.",
 		Flags:      ReadOnly, Tips: []string{nondeterministicOutput},
 		Reply: reply.Nullable(reply.Bulk()),
-	}, grammar.Compile(grammar.Key("key", (*keyParams).keyField, grammar.RO|grammar.Access)), runDump)
+	}, grammar.Compile[keyParams](grammar.Key("key", (*keyParams).keyField, grammar.RO|grammar.Access)), runDump)
 }
 
 func runDump(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
@@ -73,7 +73,7 @@ func restoreCommand() *Command {
 			{"5.0.0", "Added the `IDLETIME` and `FREQ` options."},
 		},
 		Reply: reply.OK(),
-	}, grammar.Compile(
+	}, grammar.Compile[restoreParams](
 		grammar.Key("key", func(p *restoreParams) *[]byte { return &p.key }, grammar.OW|grammar.Update),
 		// The number is read only when the key is known to be free.
 		grammar.Bytes("ttl", func(p *restoreParams) *[]byte { return &p.ttl }).Typed(grammar.TypeInteger).Sample("0", "100000", "-1", "x"),
@@ -87,8 +87,8 @@ func restoreCommand() *Command {
 				grammar.Int("frequency", func(p *restoreParams) *int64 { return &p.frequency }).After("FREQ").Default(-1).
 					Range(0, math.MaxUint8).Fail(grammar.OutOfRange, "Invalid FREQ value, must be >= 0 and <= 255"),
 			).DocumentedAs(
-				grammar.Opt(grammar.Int[restoreParams]("seconds", nil).After("IDLETIME").Since("5.0.0")),
-				grammar.Opt(grammar.Int[restoreParams]("frequency", nil).After("FREQ").Since("5.0.0")),
+				grammar.Opt(grammar.Int[*restoreParams]("seconds", nil).After("IDLETIME").Since("5.0.0")),
+				grammar.Opt(grammar.Int[*restoreParams]("frequency", nil).After("FREQ").Since("5.0.0")),
 			),
 		),
 	), runRestore)

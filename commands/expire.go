@@ -24,12 +24,12 @@ type clockUnit struct {
 	relative bool  // from now, not from 1970
 }
 
-func expireGrammar(amount string, unit clockUnit) *grammar.Grammar[expireParams] {
+func expireGrammar(amount string, unit clockUnit) *grammar.Grammar {
 	number := grammar.Int(amount, func(p *expireParams) *int64 { return &p.amount }).Defer()
 	if !unit.relative {
 		number = grammar.UnixTime(amount, func(p *expireParams) *int64 { return &p.amount }).Defer()
 	}
-	return grammar.Compile(
+	return grammar.Compile[expireParams](
 		grammar.Key("key", func(p *expireParams) *[]byte { return &p.key }, grammar.RW|grammar.Update),
 		// Redis judges the words together, once each is known to be one, and only
 		// then reads the number.
@@ -128,7 +128,7 @@ func defineTTL(name, since, summary string, unit clockUnit) *Command {
 		d.Tips = []string{nondeterministicOutput}
 		d.History = []Change{{"2.8.0", "Added the -2 reply."}}
 	}
-	return onData(d, grammar.Compile(grammar.Key("key", (*keyParams).keyField, grammar.RO|grammar.Access)),
+	return onData(d, grammar.Compile[keyParams](grammar.Key("key", (*keyParams).keyField, grammar.RO|grammar.Access)),
 		func(tx *engine.Tx, p *keyParams, w *reply.Writer) error { return runTTL(tx, p, w, unit) })
 }
 
@@ -173,7 +173,7 @@ func persistCommand() *Command {
 		Summary: "Remove the expiration from a key",
 		Flags:   Write | Fast,
 		Reply:   reply.Int(),
-	}, grammar.Compile(grammar.Key("key", (*keyParams).keyField, grammar.RW|grammar.Update)), runPersist)
+	}, grammar.Compile[keyParams](grammar.Key("key", (*keyParams).keyField, grammar.RW|grammar.Update)), runPersist)
 }
 
 func runPersist(tx *engine.Tx, p *keyParams, w *reply.Writer) error {

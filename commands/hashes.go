@@ -35,22 +35,22 @@ type fieldsParams struct {
 func (p *fieldsParams) keyField() *[]byte      { return &p.key }
 func (p *fieldsParams) fieldsField() *[][]byte { return &p.fields }
 
-func fieldGrammar(flags grammar.KeyFlags) *grammar.Grammar[fieldParams] {
-	return grammar.Compile(
+func fieldGrammar(flags grammar.KeyFlags) *grammar.Grammar {
+	return grammar.Compile[fieldParams](
 		grammar.Key("key", (*fieldParams).keyField, flags),
 		grammar.Bytes("field", (*fieldParams).fieldField),
 	)
 }
 
-func fieldsGrammar(flags grammar.KeyFlags) *grammar.Grammar[fieldsParams] {
-	return grammar.Compile(
+func fieldsGrammar(flags grammar.KeyFlags) *grammar.Grammar {
+	return grammar.Compile[fieldsParams](
 		grammar.Key("key", (*fieldsParams).keyField, flags),
 		grammar.Rest("field", (*fieldsParams).fieldsField),
 	)
 }
 
-func fieldValuesGrammar() *grammar.Grammar[fieldsParams] {
-	return grammar.Compile(
+func fieldValuesGrammar() *grammar.Grammar {
+	return grammar.Compile[fieldsParams](
 		grammar.Key("key", (*fieldsParams).keyField, grammar.RW|grammar.Update),
 		grammar.Pairs("field_value", "field", "value", (*fieldsParams).fieldsField),
 	)
@@ -110,7 +110,7 @@ func hSetNXCommand() *Command {
 		Summary: "Set the value of a hash field, only if the field does not exist",
 		Flags:   Write | DenyOOM | Fast,
 		Reply:   reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[fieldParams](
 		grammar.Key("key", (*fieldParams).keyField, grammar.RW|grammar.Insert),
 		grammar.Bytes("field", (*fieldParams).fieldField),
 		grammar.Bytes("value", (*fieldParams).valueField),
@@ -242,7 +242,7 @@ func hLenCommand() *Command {
 		Summary: "Get the number of fields in a hash",
 		Flags:   ReadOnly | Fast,
 		Reply:   reply.Int(),
-	}, grammar.Compile(grammar.Key("key", (*keyParams).keyField, grammar.RO)), func(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
+	}, grammar.Compile[keyParams](grammar.Key("key", (*keyParams).keyField, grammar.RO)), func(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
 		h, err := hashForRead(tx, p.key)
 		if err != nil {
 			return err
@@ -257,7 +257,7 @@ func wholeHash(name, summary string, shape reply.Shape, run func(h engine.Hash, 
 	return onData(Declaration{
 		Name: name, Family: Hashes, Since: "2.0.0", Complexity: "O(N) where N is the size of the hash.", Summary: summary,
 		Flags: ReadOnly, Tips: []string{"nondeterministic_output_order"}, Reply: shape,
-	}, grammar.Compile(grammar.Key("key", (*keyParams).keyField, grammar.RO|grammar.Access)),
+	}, grammar.Compile[keyParams](grammar.Key("key", (*keyParams).keyField, grammar.RO|grammar.Access)),
 		func(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
 			h, err := hashForRead(tx, p.key)
 			if err == nil {
@@ -313,7 +313,7 @@ func hScanCommand() *Command {
 		Summary:    "Incrementally iterate hash fields and associated values",
 		Flags:      ReadOnly, Tips: []string{nondeterministicOutput},
 		Reply: reply.Tuple(reply.Bulk(), reply.ArrayOf(reply.Bulk())),
-	}, grammar.Compile(
+	}, grammar.Compile[hScanParams](
 		grammar.Key("key", func(p *hScanParams) *[]byte { return &p.key }, grammar.RO|grammar.Access),
 		cursorNode((*hScanParams).options),
 		// The options are read only when the key is known to be a hash.
@@ -353,7 +353,7 @@ func hIncrByCommand() *Command {
 		Summary: "Increment the integer value of a hash field by the given number",
 		Flags:   Write | DenyOOM | Fast,
 		Reply:   reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[hIncrParams](
 		grammar.Key("key", func(p *hIncrParams) *[]byte { return &p.key }, grammar.RW|grammar.Access|grammar.Update),
 		grammar.Bytes("field", func(p *hIncrParams) *[]byte { return &p.field }),
 		grammar.Int("increment", func(p *hIncrParams) *int64 { return &p.amount }),
@@ -392,7 +392,7 @@ func hIncrByFloatCommand() *Command {
 		Summary: "Increment the float value of a hash field by the given amount",
 		Flags:   Write | DenyOOM | Fast,
 		Reply:   reply.Bulk(),
-	}, grammar.Compile(
+	}, grammar.Compile[hIncrFloatParams](
 		grammar.Key("key", func(p *hIncrFloatParams) *[]byte { return &p.key }, grammar.RW|grammar.Access|grammar.Update),
 		grammar.Bytes("field", func(p *hIncrFloatParams) *[]byte { return &p.field }),
 		grammar.Value("increment", func(p *hIncrFloatParams, arg []byte) *grammar.Error {

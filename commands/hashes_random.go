@@ -28,13 +28,13 @@ func hRandFieldCommand() *Command {
 		Summary: "Get one or multiple random fields from a hash",
 		Flags:   ReadOnly, Tips: []string{nondeterministicOutput},
 		Reply: reply.OneOf(reply.Nullable(reply.Bulk()), reply.ArrayOf(reply.OneOf(reply.Bulk(), reply.Tuple(reply.Bulk(), reply.Bulk())))),
-	}, grammar.Compile(
+	}, grammar.Compile[hRandParams](
 		grammar.Key("key", func(p *hRandParams) *[]byte { return &p.key }, grammar.RO|grammar.Access),
 		grammar.Opt(grammar.Block("options",
 			grammar.Int("count", func(p *hRandParams) *int64 { return &p.count }).
 				Range(-math.MaxInt64, math.MaxInt64).
 				Fail(grammar.OutOfRange, "value is out of range, value must between -9223372036854775807 and 9223372036854775807").
-				Present(func(p *hRandParams) *bool { return &p.hasCount }),
+				Present(grammar.BoolOf(func(p *hRandParams) *bool { return &p.hasCount })),
 			grammar.Opt(grammar.Token("WITHVALUES", func(p *hRandParams) *bool { return &p.withValues })),
 		)),
 	).WithArity(-2, "what follows WITHVALUES is a syntax error, not an arity error"), runHRandField)

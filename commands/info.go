@@ -30,7 +30,7 @@ func infoCommand() *Command {
 		Tips:    []string{nondeterministicOutput, "request_policy:all_shards", "response_policy:special"},
 		History: []Change{{"7.0.0", "Added support for taking multiple section arguments."}},
 		Reply:   reply.Verbatim(),
-	}, grammar.Compile(
+	}, grammar.Compile[infoParams](
 		grammar.Opt(grammar.Rest("section", func(p *infoParams) *[][]byte { return &p.sections })),
 	), func(s *Session, p *infoParams, w *reply.Writer) error {
 		// Figures are taken shard by shard; inside EXEC all shards are held.

@@ -64,8 +64,8 @@ func commandCountCommand() *Command {
 
 type commandNamesParams struct{ names [][]byte }
 
-func commandNamesGrammar() *grammar.Grammar[commandNamesParams] {
-	return grammar.Compile(
+func commandNamesGrammar() *grammar.Grammar {
+	return grammar.Compile[commandNamesParams](
 		grammar.Opt(grammar.Rest("command-name", func(p *commandNamesParams) *[][]byte { return &p.names })),
 	)
 }
@@ -256,7 +256,7 @@ const (
 )
 
 func commandListCommand() *Command {
-	word := func(name string) grammar.Node[*commandListParams] {
+	word := func(name string) grammar.Node {
 		return grammar.Bytes(name, func(p *commandListParams) *[]byte { return &p.word })
 	}
 	return onSession(Declaration{
@@ -264,7 +264,7 @@ func commandListCommand() *Command {
 		Summary: "Get an array of Redis command names", Categories: []string{"connection"},
 		Flags: Loading | Stale, Tips: []string{nondeterministicOrder},
 		Reply: reply.ArrayOf(reply.Bulk()),
-	}, grammar.Compile(
+	}, grammar.Compile[commandListParams](
 		grammar.Opt(grammar.Choice("filterby", func(p *commandListParams) *uint8 { return &p.by },
 			word("module-name").After("MODULE"), word("category").After("ACLCAT"), word("pattern").Typed(grammar.TypePattern).After("PATTERN"),
 		).After("FILTERBY")),
@@ -289,8 +289,8 @@ func (p *commandListParams) keeps(c *Command) bool {
 // commandLineParams is a command line as arguments of another.
 type commandLineParams struct{ argv [][]byte }
 
-func commandLineGrammar() *grammar.Grammar[commandLineParams] {
-	return grammar.Compile(
+func commandLineGrammar() *grammar.Grammar {
+	return grammar.Compile[commandLineParams](
 		grammar.Rest("argv", func(p *commandLineParams) *[][]byte { return &p.argv }).DocumentedAs(),
 	).WithArity(-3, "a command that has keys has at least one argument")
 }

@@ -28,8 +28,8 @@ type keysParams struct{ keys [][]byte }
 
 func (p *keysParams) keysField() *[][]byte { return &p.keys }
 
-func keysGrammar(flags grammar.KeyFlags) *grammar.Grammar[keysParams] {
-	return grammar.Compile(grammar.Keys("key", (*keysParams).keysField, flags))
+func keysGrammar(flags grammar.KeyFlags) *grammar.Grammar {
+	return grammar.Compile[keysParams](grammar.Keys("key", (*keysParams).keysField, flags))
 }
 
 // countKeys answers for how many of the keys f says yes; a key named twice
@@ -95,7 +95,7 @@ func typeCommand() *Command {
 		Summary: "Determine the type stored at key",
 		Flags:   ReadOnly | Fast,
 		Reply:   reply.Status(),
-	}, grammar.Compile(grammar.Key("key", (*keyParams).keyField, grammar.RO)), runType)
+	}, grammar.Compile[keyParams](grammar.Key("key", (*keyParams).keyField, grammar.RO)), runType)
 }
 
 func runType(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
@@ -106,8 +106,8 @@ func runType(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
 
 type renameParams struct{ key, newKey []byte }
 
-func renameGrammar(target grammar.KeyFlags) *grammar.Grammar[renameParams] {
-	return grammar.Compile(
+func renameGrammar(target grammar.KeyFlags) *grammar.Grammar {
+	return grammar.Compile[renameParams](
 		grammar.Key("key", func(p *renameParams) *[]byte { return &p.key }, grammar.RW|grammar.Access|grammar.Delete),
 		grammar.Key("newkey", func(p *renameParams) *[]byte { return &p.newKey }, target),
 	)
@@ -174,14 +174,14 @@ func copyCommand() *Command {
 		Summary: "Copy a key",
 		Flags:   Write | DenyOOM,
 		Reply:   reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[copyParams](
 		grammar.Key("source", func(p *copyParams) *[]byte { return &p.source }, grammar.RO|grammar.Access),
 		grammar.Key("destination", func(p *copyParams) *[]byte { return &p.target }, grammar.OW|grammar.Update),
 		// A database that is not there comes before the errors behind it, and only
 		// the transaction knows how many there are.
 		grammar.Late(func(p *copyParams) *error { return &p.err }, grammar.Options(
 			grammar.Value("destination-db", setCopyDB).Typed(grammar.TypeInteger).Sample("0", "1", "15", "16", "-1").After("DB").
-				Present(func(p *copyParams) *bool { return &p.hasDB }),
+				Present(grammar.BoolOf(func(p *copyParams) *bool { return &p.hasDB })),
 			grammar.Token("REPLACE", func(p *copyParams) *bool { return &p.replace }),
 		)),
 	), runCopy)
@@ -240,7 +240,7 @@ func moveCommand() *Command {
 		Summary: "Move a key to another database",
 		Flags:   Write | Fast,
 		Reply:   reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[moveParams](
 		grammar.Key("key", func(p *moveParams) *[]byte { return &p.key }, grammar.RW|grammar.Access|grammar.Update),
 		grammar.Int("db", func(p *moveParams) *int64 { return &p.db }).Range(math.MinInt32, math.MaxInt32),
 	), runMove)
@@ -274,7 +274,7 @@ func keysCommand() *Command {
 		Flags:      ReadOnly, Lock: LockNone, Categories: []string{"dangerous"},
 		Tips:  []string{"request_policy:all_shards", "nondeterministic_output_order"},
 		Reply: reply.ArrayOf(reply.Bulk()),
-	}, grammar.Compile(
+	}, grammar.Compile[patternParams](
 		grammar.Pattern("pattern", func(p *patternParams) *[]byte { return &p.pattern }),
 	), runKeys)
 }

@@ -149,7 +149,7 @@ func latencyHistoryCommand() *Command {
 		Summary: "Return timestamp-latency samples for the event.",
 		Flags:   latencyFlags, Tips: latencyTips(),
 		Reply: reply.ArrayOf(reply.Tuple(reply.Int(), reply.Int())),
-	}, grammar.Compile(
+	}, grammar.Compile[latencyEventParams](
 		grammar.Bytes("event", func(p *latencyEventParams) *[]byte { return &p.event }),
 	), func(s *Session, p *latencyEventParams, w *reply.Writer) error {
 		series, _ := s.Core.Observation.latency.named(string(p.event))
@@ -198,7 +198,7 @@ func latencyResetCommand() *Command {
 		Summary: "Reset latency data for one or more events.",
 		Flags:   latencyFlags, Tips: []string{"request_policy:all_nodes", "response_policy:all_succeeded"},
 		Reply: reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[latencyResetParams](
 		grammar.Opt(grammar.Rest("event", func(p *latencyResetParams) *[][]byte { return &p.events })),
 	), func(s *Session, p *latencyResetParams, w *reply.Writer) error {
 		w.Int(int64(s.Core.Observation.latency.reset(texts(p.events))))
@@ -253,7 +253,7 @@ func latencyHistogramCommand() *Command {
 		Reply: reply.MapOf(reply.Bulk(), reply.Record(
 			reply.Field{Key: "calls", Value: reply.Int()}, reply.Field{Key: "histogram_usec", Value: reply.MapOf(reply.Int(), reply.Int())},
 		)),
-	}, grammar.Compile(
+	}, grammar.Compile[latencyHistogramParams](
 		grammar.Opt(grammar.Rest("command", func(p *latencyHistogramParams) *[][]byte { return &p.names })),
 	), runLatencyHistogram)
 }

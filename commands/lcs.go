@@ -33,7 +33,7 @@ func lcsCommand() *Command {
 		Reply: reply.OneOf(reply.Bulk(), reply.Int(), reply.Record(
 			reply.Field{Key: "matches", Value: reply.ArrayOf(match)},
 			reply.Field{Key: "len", Value: reply.Int()})),
-	}, grammar.Compile(
+	}, grammar.Compile[lcsParams](
 		grammar.Key("key1", func(p *lcsParams) *[]byte { return &p.first }, grammar.RO|grammar.Access),
 		grammar.Key("key2", func(p *lcsParams) *[]byte { return &p.second }, grammar.RO|grammar.Access).SameSpec(),
 		grammar.Late(func(p *lcsParams) *error { return &p.late },

@@ -56,8 +56,8 @@ func fromMemory(err error) *grammar.Error {
 }
 
 // parsed declares an argument behind a word that package memory reads.
-func parsed[P, V any](name, word string, parse func([]byte) (V, error), field func(*P) *V) grammar.Node[*P] {
-	return grammar.Value(name, func(p *P, arg []byte) *grammar.Error {
+func parsed[T, V any](name, word string, parse func([]byte) (V, error), field func(T) *V) grammar.Node {
+	return grammar.Value(name, func(p T, arg []byte) *grammar.Error {
 		v, err := parse(arg)
 		*field(p) = v
 		return fromMemory(err)
@@ -65,18 +65,18 @@ func parsed[P, V any](name, word string, parse func([]byte) (V, error), field fu
 }
 
 // timeNode declares a time: integer Unix ms, or RFC 3339.
-func timeNode[P any](name, word string, field func(*P) *int64) grammar.Node[*P] {
+func timeNode[T any](name, word string, field func(T) *int64) grammar.Node {
 	return parsed(name, word, memory.ParseTime, field).Typed(grammar.TypeUnixTime).Sample("1700000000000")
 }
 
 // momentNode declares AT: a time, or seq:n.
-func momentNode[P any](field func(*P) *memory.Moment) grammar.Node[*P] {
+func momentNode[T any](field func(T) *memory.Moment) grammar.Node {
 	return parsed("moment", "AT", memory.ParseMoment, field).Sample("1700000000000")
 }
 
 // textNode declares a text that is kept beside a value. An empty one is absent.
-func textNode[P any](name, word string, limit memory.Limit, field func(*P) *[]byte) grammar.Node[*P] {
-	return grammar.Value(name, func(p *P, arg []byte) *grammar.Error {
+func textNode[T any](name, word string, limit memory.Limit, field func(T) *[]byte) grammar.Node {
+	return grammar.Value(name, func(p T, arg []byte) *grammar.Error {
 		*field(p) = arg
 		return fromMemory(memory.CheckText(name, arg, limit))
 	}).After(word).Sample("text")
@@ -90,13 +90,13 @@ const (
 	formatJSON
 )
 
-func formatNode[P any](field func(*P) *format) grammar.Node[*P] {
+func formatNode[T any](field func(T) *format) grammar.Node {
 	return grammar.Enum("format", field, "JSON").After("FORMAT").Fail(grammar.Syntax, string(ErrFormat))
 }
 
 // unsupported declares an option of the contract that is not there yet.
-func unsupported[P any](word string) grammar.Node[*P] {
-	return grammar.Value(word, func(*P, []byte) *grammar.Error {
+func unsupported[T any](word string) grammar.Node {
+	return grammar.Value(word, func(T, []byte) *grammar.Error {
 		return grammar.Fail(grammar.Other, errOptionLater(word))
 	}).After(word).Sample("later")
 }
@@ -180,7 +180,7 @@ func eachRecord(tx *engine.Tx, view *engine.OwnerView, scope memory.Scope, from 
 }
 
 // scopeNode declares the scope that a command reads.
-func scopeNode[P any](name string, field func(*P) *[]byte) grammar.Node[*P] {
+func scopeNode[T any](name string, field func(T) *[]byte) grammar.Node {
 	return grammar.Key(name, field, grammar.RO|grammar.Access|grammar.NotKey)
 }
 

@@ -64,20 +64,20 @@ func memAuditCommand() *Command {
 		Summary: "List audit events, or verify their chain",
 		Flags:   ReadOnly, Offload: true, Lock: LockNone,
 		Reply: reply.OneOf(reply.Tuple(reply.Bulk(), reply.ArrayOf(eventShape())), verifyShape(), reply.Verbatim(), reply.Bulk()),
-	}), grammar.Compile(
+	}), grammar.Compile[memAuditParams](
 		scopeNode("scope", func(p *memAuditParams) *[]byte { return &p.scope }),
 		grammar.Options(
 			grammar.Bytes("key", func(p *memAuditParams) *[]byte { return &p.key }).After("KEY"),
 			timeNode("from", "FROM", func(p *memAuditParams) *int64 { return &p.from }).
-				Present(func(p *memAuditParams) *bool { return &p.hasFrom }),
+				Present(grammar.BoolOf(func(p *memAuditParams) *bool { return &p.hasFrom })),
 			timeNode("to", "TO", func(p *memAuditParams) *int64 { return &p.to }).
-				Present(func(p *memAuditParams) *bool { return &p.hasTo }),
+				Present(grammar.BoolOf(func(p *memAuditParams) *bool { return &p.hasTo })),
 			grammar.Counted("numops", "op", func(p *memAuditParams) *[][]byte { return &p.ops }).After("OP"),
 			textNode("operator", "BY", name, func(p *memAuditParams) *[]byte { return &p.operator }),
 			textNode("trace", "TRACE", name, func(p *memAuditParams) *[]byte { return &p.trace }),
 			textNode("command-id", "ID", name, func(p *memAuditParams) *[]byte { return &p.id }),
 			grammar.Int("count", func(p *memAuditParams) *int64 { return &p.count }).After("COUNT").
-				Range(1, auditCountMax).Default(auditCountDefault).Present(func(p *memAuditParams) *bool { return &p.hasCount }),
+				Range(1, auditCountMax).Default(auditCountDefault).Present(grammar.BoolOf(func(p *memAuditParams) *bool { return &p.hasCount })),
 			grammar.Value("cursor", func(p *memAuditParams, arg []byte) *grammar.Error { return p.cursor.parse(arg) }).
 				After("CURSOR").Sample("0"),
 			grammar.Token("REV", func(p *memAuditParams) *bool { return &p.reverse }),

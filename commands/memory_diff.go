@@ -22,7 +22,7 @@ func memDiffCommand() *Command {
 		Summary: "Show what changed between two versions of a memory record, as a JSON Patch",
 		Flags:   ReadOnly, Offload: true,
 		Reply: reply.Nullable(reply.Bulk()),
-	}), grammar.Compile(
+	}), grammar.Compile[memDiffParams](
 		grammar.Key("key", func(p *memDiffParams) *[]byte { return &p.key }, grammar.RO|grammar.Access),
 		grammar.Int("version", func(p *memDiffParams) *int64 { return &p.before }).NonNegative(),
 		grammar.Int("other-version", func(p *memDiffParams) *int64 { return &p.after }).NonNegative(),

@@ -26,7 +26,7 @@ func memForgetCommand() *Command {
 		Summary: "Remove memory records; their history stays",
 		Flags:   Write,
 		Reply:   reply.OneOf(reply.Int(), reply.Null(), statusShape()),
-	}), grammar.Compile(
+	}), grammar.Compile[memForgetParams](
 		grammar.OneOf("what",
 			grammar.NumKeys("numkeys", "key", func(p *memForgetParams) *[][]byte { return &p.keys }, grammar.RM|grammar.Delete).After("KEYS"),
 			grammar.Bytes("scope", func(p *memForgetParams) *[]byte { return &p.scope }).After("SCOPE").Typed(grammar.TypePattern),
@@ -208,10 +208,10 @@ type memRollbackParams struct {
 // too; its deadline is that of a write now. A forgotten record goes on with the
 // version after its last.
 func memRollbackCommand() *Command {
-	clauses := []grammar.Node[*memRollbackParams]{
+	clauses := []grammar.Node{
 		grammar.OneOf("what",
 			grammar.Int("version", func(p *memRollbackParams) *int64 { return &p.version }).NonNegative().After("VERSION").
-				Present(func(p *memRollbackParams) *bool { return &p.hasVersion }),
+				Present(grammar.BoolOf(func(p *memRollbackParams) *bool { return &p.hasVersion })),
 			momentNode(func(p *memRollbackParams) *memory.Moment { return &p.at }),
 		).Required(),
 	}
@@ -220,7 +220,7 @@ func memRollbackCommand() *Command {
 		Summary: "Write an old version of a memory record again as a new one",
 		Flags:   Write | DenyOOM, Offload: true,
 		Reply: writeShape(),
-	}), grammar.Compile(
+	}), grammar.Compile[memRollbackParams](
 		grammar.Key("key", func(p *memRollbackParams) *[]byte { return &p.key }, grammar.RW|grammar.Access|grammar.Update),
 		grammar.Options(append(clauses, writeClauses(func(p *memRollbackParams) *writeOptions { return &p.write })...)...),
 	), runMemRollback)

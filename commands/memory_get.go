@@ -30,14 +30,14 @@ func memGetCommand() *Command {
 		Summary: "Get a memory record, as it stands or as it stood",
 		Flags:   ReadOnly,
 		Reply:   reply.OneOf(reply.Bulk(), reply.Null(), recordShape()),
-	}), grammar.Compile(
+	}), grammar.Compile[memGetParams](
 		grammar.Key("key", func(p *memGetParams) *[]byte { return &p.key }, grammar.RO|grammar.Access),
 		grammar.Options(
 			grammar.List("path", func(p *memGetParams) *[][]byte { return &p.paths }).After("PATH").Sample("$.a"),
 			grammar.OneOf("when",
 				momentNode(func(p *memGetParams) *memory.Moment { return &p.at }),
 				grammar.Int("version", func(p *memGetParams) *int64 { return &p.version }).NonNegative().After("VERSION").
-					Present(func(p *memGetParams) *bool { return &p.hasVersion }),
+					Present(grammar.BoolOf(func(p *memGetParams) *bool { return &p.hasVersion })),
 			),
 			grammar.Token("WITHMETA", func(p *memGetParams) *bool { return &p.withMeta }),
 			formatNode(func(p *memGetParams) *format { return &p.format }),
@@ -141,7 +141,7 @@ func memMGetCommand() *Command {
 		Summary: "Get the values of several memory records, as they stand or as they stood together",
 		Flags:   ReadOnly,
 		Reply:   reply.ArrayOf(reply.Nullable(reply.Bulk())),
-	}), grammar.Compile(
+	}), grammar.Compile[memMGetParams](
 		grammar.NumKeys("numkeys", "key", func(p *memMGetParams) *[][]byte { return &p.keys }, grammar.RO|grammar.Access),
 		grammar.Options(momentNode(func(p *memMGetParams) *memory.Moment { return &p.at })),
 	), func(p *memMGetParams) bool { return p.at.Set }, runMemMGet)
@@ -263,13 +263,13 @@ func memHistoryCommand() *Command {
 		Summary: "List the retained versions of a memory record",
 		Flags:   ReadOnly, Offload: true,
 		Reply: reply.OneOf(reply.ArrayOf(versionShape()), reply.Bulk()),
-	}), grammar.Compile(
+	}), grammar.Compile[memHistoryParams](
 		grammar.Key("key", func(p *memHistoryParams) *[]byte { return &p.key }, grammar.RO|grammar.Access),
 		grammar.Options(
 			timeNode("from", "FROM", func(p *memHistoryParams) *int64 { return &p.from }).
-				Present(func(p *memHistoryParams) *bool { return &p.hasFrom }),
+				Present(grammar.BoolOf(func(p *memHistoryParams) *bool { return &p.hasFrom })),
 			timeNode("to", "TO", func(p *memHistoryParams) *int64 { return &p.to }).
-				Present(func(p *memHistoryParams) *bool { return &p.hasTo }),
+				Present(grammar.BoolOf(func(p *memHistoryParams) *bool { return &p.hasTo })),
 			grammar.Int("count", func(p *memHistoryParams) *int64 { return &p.count }).After("COUNT").
 				Range(1, historyCountMax).Default(historyCountDefault),
 			grammar.Token("REV", func(p *memHistoryParams) *bool { return &p.reverse }),

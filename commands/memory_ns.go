@@ -36,7 +36,7 @@ func memNSListCommand() *Command {
 		Summary: "List the keys of the records in a scope",
 		Flags:   ReadOnly, Offload: true, Lock: LockNone,
 		Reply: reply.Tuple(reply.Bulk(), reply.ArrayOf(reply.Bulk())),
-	}), grammar.Compile(
+	}), grammar.Compile[memNSParams](
 		scopeNode("scope", func(p *memNSParams) *[]byte { return &p.scope }),
 		grammar.Options(
 			grammar.Bytes("cursor", func(p *memNSParams) *[]byte { return &p.cursor }).After("CURSOR").Sample("0"),
@@ -97,7 +97,7 @@ func memNSCountCommand() *Command {
 		Summary: "Count the records in a scope",
 		Flags:   ReadOnly, Offload: true, Lock: LockNone,
 		Reply: reply.Int(),
-	}), grammar.Compile(
+	}), grammar.Compile[memNSParams](
 		scopeNode("scope", func(p *memNSParams) *[]byte { return &p.scope }),
 	), runMemNSCount)
 }

@@ -73,7 +73,7 @@ func memRecallCommand() *Command {
 		Summary: "Find the best memory records for this moment",
 		Flags:   ReadOnly, Offload: true, Lock: LockNone,
 		Reply: reply.OneOf(reply.ArrayOf(hitShape()), reply.Verbatim(), reply.Bulk()),
-	}), grammar.Compile(
+	}), grammar.Compile[memRecallParams](
 		scopeNode("scope", func(p *memRecallParams) *[]byte { return &p.scope }),
 		grammar.Options(append(recallFilters(), recallShape()...)...),
 		grammar.Check(checkRecall),
@@ -86,8 +86,8 @@ func memRecallCommand() *Command {
 }
 
 // recallFilters say which records may be recalled.
-func recallFilters() []grammar.Node[*memRecallParams] {
-	return []grammar.Node[*memRecallParams]{
+func recallFilters() []grammar.Node {
+	return []grammar.Node{
 		textNode("query", "QUERY", memory.LimitAnchor(), func(p *memRecallParams) *[]byte { return &p.query }),
 		grammar.Counted("numkinds", "kind", func(p *memRecallParams) *[][]byte { return &p.kinds }).After("KIND").Sample("1", "profile"),
 		grammar.Block("tags",
@@ -95,20 +95,20 @@ func recallFilters() []grammar.Node[*memRecallParams] {
 			grammar.Counted("numtags", "tag", func(p *memRecallParams) *[][]byte { return &p.tags }),
 		).After("TAGS"),
 		timeNode("from", "FROM", func(p *memRecallParams) *int64 { return &p.from }).
-			Present(func(p *memRecallParams) *bool { return &p.hasFrom }),
+			Present(grammar.BoolOf(func(p *memRecallParams) *bool { return &p.hasFrom })),
 		timeNode("to", "TO", func(p *memRecallParams) *int64 { return &p.to }).
-			Present(func(p *memRecallParams) *bool { return &p.hasTo }),
+			Present(grammar.BoolOf(func(p *memRecallParams) *bool { return &p.hasTo })),
 		parsed("confidence", "MINCONFIDENCE", memory.ParseConfidence, func(p *memRecallParams) *float64 { return &p.minConfidence }).Sample("0.5"),
 		grammar.Bytes("segment", func(p *memRecallParams) *[]byte { return &p.session }).After("SESSION"),
 		grammar.Bytes("scope", func(p *memRecallParams) *[]byte { return &p.shared }).After("SHARED").Typed(grammar.TypePattern),
-		unsupported[memRecallParams]("VECTOR"), unsupported[memRecallParams]("SCHEMA"), unsupported[memRecallParams]("FILTER"),
-		unsupported[memRecallParams]("AT"), unsupported[memRecallParams]("EXPAND"),
+		unsupported[*memRecallParams]("VECTOR"), unsupported[*memRecallParams]("SCHEMA"), unsupported[*memRecallParams]("FILTER"),
+		unsupported[*memRecallParams]("AT"), unsupported[*memRecallParams]("EXPAND"),
 	}
 }
 
 // recallShape says how many there are, in which order and form.
-func recallShape() []grammar.Node[*memRecallParams] {
-	return []grammar.Node[*memRecallParams]{
+func recallShape() []grammar.Node {
+	return []grammar.Node{
 		grammar.Int("topk", func(p *memRecallParams) *int64 { return &p.topK }).After("TOPK").
 			Range(1, recallTopKMax).Default(recallTopKDefault).Fail(grammar.OutOfRange, "ERR TOPK is not from 1 to 1000, limit mem-recall-topk"),
 		grammar.Int("tokens", func(p *memRecallParams) *int64 { return &p.budget }).After("BUDGET").Range(1, recallBudgetMax),

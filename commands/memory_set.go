@@ -22,7 +22,7 @@ type memSetParams struct {
 // memSetCommand: an existing record keeps its kind, its pin and its creation;
 // everything else is what this command says.
 func memSetCommand() *Command {
-	clauses := []grammar.Node[*memSetParams]{
+	clauses := []grammar.Node{
 		grammar.Token("TEXT", func(p *memSetParams) *bool { return &p.text }),
 		grammar.Enum("condition", func(p *memSetParams) *condition { return &p.condition }, "NX", "XX"),
 	}
@@ -33,7 +33,7 @@ func memSetCommand() *Command {
 		Summary: "Write a whole memory record",
 		Flags:   Write | DenyOOM,
 		Reply:   writeShape(),
-	}), grammar.Compile(
+	}), grammar.Compile[memSetParams](
 		grammar.Key("key", func(p *memSetParams) *[]byte { return &p.key }, grammar.OW|grammar.Update),
 		grammar.Bytes("value", func(p *memSetParams) *[]byte { return &p.value }),
 		grammar.Options(clauses...),
@@ -111,10 +111,10 @@ func (m patchMode) memory() memory.PatchMode {
 }
 
 func memPatchCommand() *Command {
-	clauses := []grammar.Node[*memPatchParams]{
+	clauses := []grammar.Node{
 		grammar.Enum("mode", func(p *memPatchParams) *patchMode { return &p.mode }, "MERGE", "RFC7396", "RFC6902"),
 		grammar.Enum("condition", func(p *memPatchParams) *condition { return &p.condition }, "NX", "XX"),
-		unsupported[memPatchParams]("ONCONFLICT"),
+		unsupported[*memPatchParams]("ONCONFLICT"),
 	}
 	clauses = append(clauses, attributeClauses(func(p *memPatchParams) *attributes { return &p.attributes })...)
 	clauses = append(clauses, writeClauses(func(p *memPatchParams) *writeOptions { return &p.write })...)
@@ -123,7 +123,7 @@ func memPatchCommand() *Command {
 		Summary: "Change part of a memory record",
 		Flags:   Write | DenyOOM,
 		Reply:   writeShape(),
-	}), grammar.Compile(
+	}), grammar.Compile[memPatchParams](
 		grammar.Key("key", func(p *memPatchParams) *[]byte { return &p.key }, grammar.RW|grammar.Access|grammar.Update),
 		grammar.Bytes("patch", func(p *memPatchParams) *[]byte { return &p.patch }),
 		grammar.Options(clauses...),

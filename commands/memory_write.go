@@ -41,17 +41,17 @@ type writeOptions struct {
 }
 
 // whoClauses are the common options that say who, why, and how to reply.
-func whoClauses[P any](field func(*P) *writeOptions) []grammar.Node[*P] {
-	var clauses []grammar.Node[*P]
-	for _, n := range []grammar.Node[*writeOptions]{
+func whoClauses[T any](field func(T) *writeOptions) []grammar.Node {
+	var clauses []grammar.Node
+	for _, n := range []grammar.Node{
 		grammar.Int("version", func(o *writeOptions) *int64 { return &o.ifVersion }).NonNegative().After("IFVERSION").
-			Present(func(o *writeOptions) *bool { return &o.hasIfVersion }),
+			Present(grammar.BoolOf(func(o *writeOptions) *bool { return &o.hasIfVersion })),
 		textNode("operator", "BY", memory.LimitName(), func(o *writeOptions) *[]byte { return &o.by }),
 		textNode("trace", "TRACE", memory.LimitName(), func(o *writeOptions) *[]byte { return &o.trace }),
 		textNode("caller", "CALLER", memory.LimitNote(), func(o *writeOptions) *[]byte { return &o.caller }),
 		textNode("reason", "REASON", memory.LimitNote(), func(o *writeOptions) *[]byte { return &o.reason }),
 		timeNode("time", "TIME", func(o *writeOptions) *int64 { return &o.timeMs }).
-			Present(func(o *writeOptions) *bool { return &o.hasTime }),
+			Present(grammar.BoolOf(func(o *writeOptions) *bool { return &o.hasTime })),
 		textNode("command-id", "ID", memory.LimitName(), func(o *writeOptions) *[]byte { return &o.id }),
 		grammar.Enum("returning", func(o *writeOptions) *returning { return &o.returns }, "VERSION", "RECORD", "STATUS").After("RETURN"),
 	} {
@@ -61,14 +61,14 @@ func whoClauses[P any](field func(*P) *writeOptions) []grammar.Node[*P] {
 }
 
 // writeClauses are all common options.
-func writeClauses[P any](field func(*P) *writeOptions) []grammar.Node[*P] {
+func writeClauses[T any](field func(T) *writeOptions) []grammar.Node {
 	amount := func(o *writeOptions) *int64 { return &o.amount }
 	ttl := grammar.Choice("expiration", func(o *writeOptions) *expiry { return &o.expiry },
 		grammar.Int("seconds", amount).After("EX").Defer(),
 		grammar.Int("milliseconds", amount).After("PX").Defer(),
 		grammar.UnixTime("unix-time-seconds", amount).After("EXAT").Defer(),
 		grammar.UnixTime("unix-time-milliseconds", amount).After("PXAT").Defer(),
-		grammar.Token[writeOptions]("KEEPTTL", nil),
+		grammar.Token[*writeOptions]("KEEPTTL", nil),
 	)
 	return append(whoClauses(field), grammar.Lift(field, ttl))
 }
@@ -277,24 +277,24 @@ const (
 )
 
 // attributeClauses are the options that set attributes, and those to come.
-func attributeClauses[P any](field func(*P) *attributes) []grammar.Node[*P] {
-	var clauses []grammar.Node[*P]
-	for _, n := range []grammar.Node[*attributes]{
+func attributeClauses[T any](field func(T) *attributes) []grammar.Node {
+	var clauses []grammar.Node
+	for _, n := range []grammar.Node{
 		parsed("kind", "KIND", memory.ParseKind, func(a *attributes) *memory.Kind { return &a.kind }).Sample("profile"),
 		parsed("confidence", "CONFIDENCE", memory.ParseConfidence, func(a *attributes) *float64 { return &a.confidence }).
-			Present(func(a *attributes) *bool { return &a.hasConfidence }).Sample("0.5"),
+			Present(grammar.BoolOf(func(a *attributes) *bool { return &a.hasConfidence })).Sample("0.5"),
 		textNode("source", "SOURCE", memory.LimitName(), func(a *attributes) *[]byte { return &a.source }),
 		grammar.Counted("numtags", "tag", func(a *attributes) *[][]byte { return &a.tags }).After("TAGS").
-			Range(0, math.MaxInt32).Present(func(a *attributes) *bool { return &a.hasTags }),
+			Range(0, math.MaxInt32).Present(grammar.BoolOf(func(a *attributes) *bool { return &a.hasTags })),
 		textNode("anchor", "ANCHOR", memory.LimitAnchor(), func(a *attributes) *[]byte { return &a.anchor }).
-			Present(func(a *attributes) *bool { return &a.hasAnchor }),
+			Present(grammar.BoolOf(func(a *attributes) *bool { return &a.hasAnchor })),
 		grammar.Value("meta", func(a *attributes, arg []byte) *grammar.Error {
 			a.meta = arg
 			return fromMemory(memory.CheckMeta(arg))
 		}).After("META").Typed(grammar.TypeString).Sample("{}"),
 		grammar.Enum("pinning", func(a *attributes) *pinning { return &a.pin }, "PIN", "UNPIN"),
-		unsupported[attributes]("SCHEMA"), unsupported[attributes]("SUPERSEDES"), unsupported[attributes]("VECTOR"),
-		unsupported[attributes]("VALIDFROM"), unsupported[attributes]("VALIDUNTIL"),
+		unsupported[*attributes]("SCHEMA"), unsupported[*attributes]("SUPERSEDES"), unsupported[*attributes]("VECTOR"),
+		unsupported[*attributes]("VALIDFROM"), unsupported[*attributes]("VALIDUNTIL"),
 	} {
 		clauses = append(clauses, grammar.Lift(field, n))
 	}

@@ -214,7 +214,7 @@ func watchCommand() *Command {
 		Summary: "Watch the given keys to determine execution of the MULTI/EXEC block",
 		Flags:   NoScript | Loading | Stale | Fast | AllowBusy | Immediate,
 		Reply:   reply.OK(),
-	}, grammar.Compile(
+	}, grammar.Compile[watchParams](
 		grammar.Keys("key", func(p *watchParams) *[][]byte { return &p.keys }, grammar.RO),
 	), runWatch)
 }

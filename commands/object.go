@@ -37,7 +37,7 @@ func objectSub(name, since, summary string, shape reply.Shape, run func(*engine.
 	return onData(Declaration{
 		Name: name, Since: since, Complexity: "O(1)", Summary: summary,
 		Flags: ReadOnly, Categories: []string{"keyspace"}, Tips: []string{nondeterministicOutput}, Reply: shape,
-	}, grammar.Compile(grammar.Key("key", (*keyParams).keyField, grammar.RO)),
+	}, grammar.Compile[keyParams](grammar.Key("key", (*keyParams).keyField, grammar.RO)),
 		func(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
 			if t, _ := tx.Peek(p.key); t == engine.TypeNone {
 				w.Null()

@@ -54,19 +54,19 @@ func parseCursor(cursor *uint64, arg []byte) *grammar.Error {
 	return nil
 }
 
-func cursorNode[P any](field func(*P) *scanOptions) grammar.Node[*P] {
-	return grammar.Value("cursor", func(p *P, arg []byte) *grammar.Error {
+func cursorNode[T any](field func(T) *scanOptions) grammar.Node {
+	return grammar.Value("cursor", func(p T, arg []byte) *grammar.Error {
 		return parseCursor(&field(p).cursor, arg)
 	}).Typed(grammar.TypeInteger).Sample("0")
 }
 
-func matchNode[P any](field func(*P) *scanOptions) grammar.Node[*P] {
-	return grammar.Pattern("pattern", func(p *P) *[]byte { return &field(p).pattern }).After("MATCH").
-		Present(func(p *P) *bool { return &field(p).hasPattern })
+func matchNode[T any](field func(T) *scanOptions) grammar.Node {
+	return grammar.Pattern("pattern", func(p T) *[]byte { return &field(p).pattern }).After("MATCH").
+		Present(grammar.BoolOf(func(p T) *bool { return &field(p).hasPattern }))
 }
 
-func countNode[P any](field func(*P) *scanOptions) grammar.Node[*P] {
-	return grammar.Int("count", func(p *P) *int64 { return &field(p).count }).After("COUNT").
+func countNode[T any](field func(T) *scanOptions) grammar.Node {
+	return grammar.Int("count", func(p T) *int64 { return &field(p).count }).After("COUNT").
 		Range(1, math.MaxInt64).FailAs(grammar.OutOfRange, grammar.Syntax).Default(scanCountDefault)
 }
 
@@ -86,7 +86,7 @@ func scanCommand() *Command {
 		Tips:    []string{nondeterministicOutput, "request_policy:special"},
 		History: []Change{{"6.0.0", "Added the `TYPE` subcommand."}},
 		Reply:   reply.Tuple(reply.Bulk(), reply.ArrayOf(reply.Bulk())),
-	}, grammar.Compile(
+	}, grammar.Compile[scanParams](
 		cursorNode((*scanParams).options),
 		grammar.Options(
 			matchNode((*scanParams).options),

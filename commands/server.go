@@ -62,7 +62,7 @@ func waitCommand() *Command {
 		Flags:   NoScript, Categories: []string{"-keyspace", "connection"},
 		Tips:  []string{"request_policy:all_shards", "response_policy:agg_min"},
 		Reply: reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[waitParams](
 		grammar.Int("numreplicas", func(p *waitParams) *int64 { return &p.replicas }),
 		grammar.Int("timeout", func(p *waitParams) *int64 { return &p.timeoutMs }).
 			Range(0, int64(time.Hour/time.Millisecond*24*36500)).
@@ -105,7 +105,7 @@ func shutdownCommand() *Command {
 		Flags:      Admin | NoScript | Loading | Stale | NoMulti | AllowBusy,
 		History:    []Change{{"7.0.0", "Added the `NOW`, `FORCE` and `ABORT` modifiers."}},
 		Reply:      reply.OK(),
-	}, grammar.Compile(
+	}, grammar.Compile[shutdownParams](
 		grammar.Options(
 			grammar.Enum("nosave_save", func(p *shutdownParams) *uint8 { return &p.save }, "NOSAVE", "SAVE"),
 			grammar.Token("NOW", func(p *shutdownParams) *bool { return &p.now }).Since("7.0.0"),
@@ -141,7 +141,7 @@ func backupCommand() *Command {
 		Summary: "Write a consistent copy of the store into a new directory on the server's host",
 		Flags:   Admin | NoScript | NoMulti,
 		Reply:   reply.OK(),
-	}, grammar.Compile(
+	}, grammar.Compile[backupParams](
 		grammar.Bytes("directory", func(p *backupParams) *[]byte { return &p.dir }),
 	), func(s *Session, p *backupParams, _ *reply.Writer) error {
 		if s.Core.Store == nil {
@@ -180,9 +180,9 @@ func (s *Session) aside(argument string, work func(argument string) error) {
 
 // unavailable declares a command of Redis that this server refuses for now,
 // rather than doing something else under its name.
-func unavailable[P any](d Declaration, g *grammar.Grammar[P], reason Error) *Command {
+func unavailable(d Declaration, g *grammar.Grammar, reason Error) *Command {
 	d.Unavailable = reason
-	return onSession(d, g, func(*Session, *P, *reply.Writer) error { return reason })
+	return onSession(d, g, func(*Session, any, *reply.Writer) error { return reason })
 }
 
 func saveCommand() *Command {
@@ -201,7 +201,7 @@ func bgSaveCommand() *Command {
 		Summary: "Asynchronously save the dataset to disk",
 		Flags:   NoAsyncLoading | Admin | NoScript,
 		History: []Change{{"3.2.2", "Added the `SCHEDULE` option."}},
-	}, grammar.Compile(
+	}, grammar.Compile[bgSaveParams](
 		grammar.Opt(grammar.Token("SCHEDULE", func(p *bgSaveParams) *bool { return &p.schedule }).Since("3.2.2")),
 	), errNoSnapshot)
 }
@@ -246,7 +246,7 @@ func scriptCommand() *Command {
 }
 
 // flushModeGrammar is one optional word; anything else is answered with text.
-func flushModeGrammar(text, since string) *grammar.Grammar[flushParams] {
+func flushModeGrammar(text, since string) *grammar.Grammar {
 	parse := func(p *flushParams, args [][]byte) (int, *grammar.Error) {
 		p.async, p.sync = equalFold(args[0], "async"), equalFold(args[0], "sync")
 		if len(args) > 1 || !p.async && !p.sync {
@@ -254,7 +254,7 @@ func flushModeGrammar(text, since string) *grammar.Grammar[flushParams] {
 		}
 		return 1, nil
 	}
-	return grammar.Compile(grammar.Opt(grammar.Custom("", parse,
+	return grammar.Compile[flushParams](grammar.Opt(grammar.Custom("", parse,
 		grammar.Opt(grammar.OneOf("async",
 			grammar.Token("ASYNC", func(p *flushParams) *bool { return &p.async }),
 			grammar.Token("SYNC", func(p *flushParams) *bool { return &p.sync }),

@@ -178,7 +178,7 @@ func slowLogGetCommand() *Command {
 		Flags:   Admin | Loading | Stale, Tips: []string{"request_policy:all_nodes", nondeterministicOutput},
 		History: []Change{{"4.0.0", "Added client IP address, port and name to the reply."}},
 		Reply:   reply.ArrayOf(reply.Tuple(reply.Int(), reply.Int(), reply.Int(), reply.ArrayOf(reply.Bulk()), reply.Bulk(), reply.Bulk())),
-	}, grammar.Compile(
+	}, grammar.Compile[slowLogGetParams](
 		grammar.Opt(grammar.Int("count", func(p *slowLogGetParams) *int64 { return &p.count }).Default(10).Range(-1, math.MaxInt64).
 			FailNumber("ERR count should be greater than or equal to -1")),
 	).WithArity(-1, "a second argument is an error of the handler's"), runSlowLogGet)

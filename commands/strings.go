@@ -56,7 +56,7 @@ func getCommand() *Command {
 		Summary: "Get the value of a key",
 		Flags:   ReadOnly | Fast,
 		Reply:   reply.Nullable(reply.Bulk()),
-	}, grammar.Compile(
+	}, grammar.Compile[keyParams](
 		grammar.Key("key", (*keyParams).keyField, grammar.RO|grammar.Access),
 	), runGet)
 }
@@ -135,7 +135,7 @@ func setCommand() *Command {
 			{"7.0.0", "Allowed the `NX` and `GET` options to be used together."},
 		},
 		Reply: reply.OneOf(reply.OK(), reply.Bulk(), reply.Null()),
-	}, grammar.Compile(
+	}, grammar.Compile[setParams](
 		grammar.Key("key", func(p *setParams) *[]byte { return &p.key }, grammar.RW|grammar.Access|grammar.Update|grammar.VariableFlags).
 			Notes("RW and ACCESS due to the optional `GET` argument"),
 		grammar.Bytes("value", func(p *setParams) *[]byte { return &p.value }),
@@ -147,7 +147,7 @@ func setCommand() *Command {
 				grammar.Int("milliseconds", amount).After("PX").Defer().Since("2.6.12"),
 				grammar.UnixTime("unix-time-seconds", amount).After("EXAT").Defer().Since("6.2.0"),
 				grammar.UnixTime("unix-time-milliseconds", amount).After("PXAT").Defer().Since("6.2.0"),
-				grammar.Token[setParams]("KEEPTTL", nil).Since("6.0.0"),
+				grammar.Token[*setParams]("KEEPTTL", nil).Since("6.0.0"),
 			),
 		),
 	).WithKeys("SET reads the key only with GET", setKeys), runSet)
@@ -202,7 +202,7 @@ func setNXCommand() *Command {
 		Summary: "Set the value of a key, only if the key does not exist",
 		Flags:   Write | DenyOOM | Fast,
 		Reply:   reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[keyValueParams](
 		grammar.Key("key", (*keyValueParams).keyField, grammar.OW|grammar.Insert),
 		grammar.Bytes("value", (*keyValueParams).valueField),
 	), runSetNX)
@@ -244,8 +244,8 @@ func pSetEXCommand() *Command {
 	})
 }
 
-func setEXGrammar(unit string) *grammar.Grammar[setEXParams] {
-	return grammar.Compile(
+func setEXGrammar(unit string) *grammar.Grammar {
+	return grammar.Compile[setEXParams](
 		grammar.Key("key", func(p *setEXParams) *[]byte { return &p.key }, grammar.OW|grammar.Update),
 		grammar.Int(unit, func(p *setEXParams) *int64 { return &p.amount }),
 		grammar.Bytes("value", func(p *setEXParams) *[]byte { return &p.value }),
@@ -269,7 +269,7 @@ func getSetCommand() *Command {
 		DeprecatedSince: "6.2.0", ReplacedBy: "`SET` with the `!GET` argument",
 		Flags: Write | DenyOOM | Fast,
 		Reply: reply.Nullable(reply.Bulk()),
-	}, grammar.Compile(
+	}, grammar.Compile[keyValueParams](
 		grammar.Key("key", (*keyValueParams).keyField, grammar.RW|grammar.Access|grammar.Update),
 		grammar.Bytes("value", (*keyValueParams).valueField),
 	), runGetSet)
@@ -291,7 +291,7 @@ func getDelCommand() *Command {
 		Summary: "Get the value of a key and delete the key",
 		Flags:   Write | Fast,
 		Reply:   reply.Nullable(reply.Bulk()),
-	}, grammar.Compile(
+	}, grammar.Compile[keyParams](
 		grammar.Key("key", (*keyParams).keyField, grammar.RW|grammar.Access|grammar.Delete),
 	), runGetDel)
 }
@@ -323,7 +323,7 @@ func getEXCommand() *Command {
 		Summary: "Get the value of a key and optionally set its expiration",
 		Flags:   Write | Fast,
 		Reply:   reply.Nullable(reply.Bulk()),
-	}, grammar.Compile(
+	}, grammar.Compile[getEXParams](
 		grammar.Key("key", func(p *getEXParams) *[]byte { return &p.key }, grammar.RW|grammar.Access|grammar.Update).
 			Notes("RW and UPDATE because it changes the TTL"),
 		grammar.Options(
@@ -332,7 +332,7 @@ func getEXCommand() *Command {
 				grammar.Bytes("milliseconds", amount).After("PX").Typed(grammar.TypeInteger),
 				grammar.Bytes("unix-time-seconds", amount).After("EXAT").Typed(grammar.TypeUnixTime).Sample("1", "4000000000"),
 				grammar.Bytes("unix-time-milliseconds", amount).After("PXAT").Typed(grammar.TypeUnixTime).Sample("1", "4000000000000"),
-				grammar.Token[getEXParams]("PERSIST", nil),
+				grammar.Token[*getEXParams]("PERSIST", nil),
 			),
 		),
 	), runGetEX)
@@ -371,7 +371,7 @@ func mGetCommand() *Command {
 		Flags:   ReadOnly | Fast,
 		Tips:    []string{"request_policy:multi_shard"},
 		Reply:   reply.ArrayOf(reply.Nullable(reply.Bulk())),
-	}, grammar.Compile(
+	}, grammar.Compile[mGetParams](
 		grammar.Keys("key", func(p *mGetParams) *[][]byte { return &p.keys }, grammar.RO|grammar.Access),
 	), runMGet)
 }
@@ -402,7 +402,7 @@ func mSetCommand() *Command {
 		Flags:   Write | DenyOOM,
 		Tips:    []string{"request_policy:multi_shard", "response_policy:all_succeeded"},
 		Reply:   reply.OK(),
-	}, grammar.Compile(
+	}, grammar.Compile[pairsParams](
 		grammar.KeyPairs("key_value", "key", "value", (*pairsParams).pairsField, grammar.OW|grammar.Update),
 	), runMSet)
 }
@@ -421,7 +421,7 @@ func mSetNXCommand() *Command {
 		Flags:   Write | DenyOOM,
 		Tips:    []string{"request_policy:multi_shard", "response_policy:agg_min"},
 		Reply:   reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[pairsParams](
 		grammar.KeyPairs("key_value", "key", "value", (*pairsParams).pairsField, grammar.OW|grammar.Insert),
 	), runMSetNX)
 }

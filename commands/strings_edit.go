@@ -18,7 +18,7 @@ func appendCommand() *Command {
 		Summary:    "Append a value to a key",
 		Flags:      Write | DenyOOM | Fast,
 		Reply:      reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[keyValueParams](
 		grammar.Key("key", (*keyValueParams).keyField, grammar.RW|grammar.Insert),
 		grammar.Bytes("value", (*keyValueParams).valueField),
 	), runAppend)
@@ -57,7 +57,7 @@ func strLenCommand() *Command {
 		Summary: "Get the length of the value stored in a key",
 		Flags:   ReadOnly | Fast,
 		Reply:   reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[keyParams](
 		grammar.Key("key", (*keyParams).keyField, grammar.RO),
 	), runStrLen)
 }
@@ -100,8 +100,8 @@ func subStrCommand() *Command {
 
 const getRangeComplexity = "O(N) where N is the length of the returned string. The complexity is ultimately determined by the returned length, but because creating a substring from an existing string is very cheap, it can be considered O(1) for small strings."
 
-func getRangeGrammar() *grammar.Grammar[getRangeParams] {
-	return grammar.Compile(
+func getRangeGrammar() *grammar.Grammar {
+	return grammar.Compile[getRangeParams](
 		grammar.Key("key", func(p *getRangeParams) *[]byte { return &p.key }, grammar.RO|grammar.Access),
 		grammar.Int("start", func(p *getRangeParams) *int64 { return &p.start }),
 		grammar.Int("end", func(p *getRangeParams) *int64 { return &p.end }),
@@ -148,7 +148,7 @@ func setRangeCommand() *Command {
 		Summary:    "Overwrite part of a string at key starting at the specified offset",
 		Flags:      Write | DenyOOM,
 		Reply:      reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[setRangeParams](
 		grammar.Key("key", func(p *setRangeParams) *[]byte { return &p.key }, grammar.RW|grammar.Update),
 		grammar.Int("offset", func(p *setRangeParams) *int64 { return &p.offset }).
 			Range(0, math.MaxInt64).Fail(grammar.OutOfRange, string(ErrOffset)),

@@ -29,7 +29,7 @@ func incrCommand() *Command {
 		Summary: "Increment the integer value of a key by one",
 		Flags:   Write | DenyOOM | Fast,
 		Reply:   reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[incrParams](
 		grammar.Key("key", (*incrParams).keyField, grammar.RW|grammar.Access|grammar.Update),
 	), func(tx *engine.Tx, p *incrParams, w *reply.Writer) error { return p.add(tx, 1, w) })
 }
@@ -40,7 +40,7 @@ func decrCommand() *Command {
 		Summary: "Decrement the integer value of a key by one",
 		Flags:   Write | DenyOOM | Fast,
 		Reply:   reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[incrParams](
 		grammar.Key("key", (*incrParams).keyField, grammar.RW|grammar.Access|grammar.Update),
 	), func(tx *engine.Tx, p *incrParams, w *reply.Writer) error { return p.add(tx, -1, w) })
 }
@@ -51,7 +51,7 @@ func incrByCommand() *Command {
 		Summary: "Increment the integer value of a key by the given amount",
 		Flags:   Write | DenyOOM | Fast,
 		Reply:   reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[incrParams](
 		grammar.Key("key", (*incrParams).keyField, grammar.RW|grammar.Access|grammar.Update),
 		grammar.Int("increment", (*incrParams).amountField),
 	), func(tx *engine.Tx, p *incrParams, w *reply.Writer) error { return p.add(tx, p.amount, w) })
@@ -63,7 +63,7 @@ func decrByCommand() *Command {
 		Summary: "Decrement the integer value of a key by the given number",
 		Flags:   Write | DenyOOM | Fast,
 		Reply:   reply.Int(),
-	}, grammar.Compile(
+	}, grammar.Compile[incrParams](
 		grammar.Key("key", (*incrParams).keyField, grammar.RW|grammar.Access|grammar.Update),
 		// The smallest integer has no negative.
 		grammar.Int("decrement", (*incrParams).amountField).
@@ -107,7 +107,7 @@ func incrByFloatCommand() *Command {
 		Summary: "Increment the float value of a key by the given amount",
 		Flags:   Write | DenyOOM | Fast,
 		Reply:   reply.Bulk(),
-	}, grammar.Compile(
+	}, grammar.Compile[incrByFloatParams](
 		grammar.Key("key", func(p *incrByFloatParams) *[]byte { return &p.key }, grammar.RW|grammar.Access|grammar.Update),
 		grammar.Late(func(p *incrByFloatParams) *error { return &p.late },
 			grammar.Value("increment", func(p *incrByFloatParams, arg []byte) *grammar.Error {

@@ -31,7 +31,7 @@ func usageCommand() *Command {
 		Summary: "Estimate the memory usage of a key",
 		Flags:   ReadOnly,
 		Reply:   reply.Nullable(reply.Int()),
-	}, grammar.Compile(
+	}, grammar.Compile[usageParams](
 		grammar.Key("key", func(p *usageParams) *[]byte { return &p.key }, grammar.RO),
 		grammar.Options(
 			// Every value's size is known whole: there is nothing to sample.

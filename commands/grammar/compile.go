@@ -8,47 +8,53 @@ import "slices"
 
 // Grammar is the compiled grammar of one command. Its methods may be called from
 // many goroutines.
-type Grammar[P any] struct {
+type Grammar struct {
 	Shape
-	core *core[*P]
+	core *core
 }
 
-// core is a compiled sequence over the pointer type.
-type core[T any] struct {
-	nodes    []*node[T]
-	defaults T // points to params as they are before a parse
-	reset    func(T)
-	leftover *shape            // the Options whose errors unknown arguments get, or nil
-	exact    bool              // takes a fixed number of arguments
-	least    int               // the fewest arguments that it takes
-	plain    []func(T) *[]byte // fields of the leading nodes that take any one argument as it is
-	enough   bool              // nothing has to follow the plain ones
+// core is a compiled sequence.
+type core struct {
+	params   params
+	begin    beginning
+	nodes    []*node
+	leftover *shape // the Options whose errors unknown arguments get, or nil
+	exact    bool   // takes a fixed number of arguments
+	least    int    // the fewest arguments that it takes
+	plain    int    // how many of the first nodes take any one argument as it is
+	enough   bool   // nothing has to follow the plain ones
 }
 
 // entry is one leading word of an Options or OneOf.
-type entry[T any] struct {
+type entry struct {
 	word  string
-	node  *node[T]
-	owner *node[T] // Options: the OneOf whose alternative this is, or nil
-	place int      // OneOf: position of the alternative, from 1
+	node  *node
+	owner *node // Options: the OneOf whose alternative this is, or nil
+	place int   // OneOf: position of the alternative, from 1
 }
 
 // oneOfMax bounds the OneOfs of one grammar, so that the parser's memory of what
 // was chosen is a small array. No Redis command has more than seven.
 const oneOfMax = 16
 
-// Compile makes the grammar of a command from its nodes. It panics when they
-// contradict each other: the program's tables are wrong, not its input.
-func Compile[P any](nodes ...Node[*P]) *Grammar[P] {
-	c := newCore(unwrap(nodes), new(P))
-	g := &Grammar[P]{core: c, Shape: Shape{nodes: c.shapes()}}
+// Compile makes the grammar of a command with params P from its nodes. It panics
+// when they contradict each other, or have accessors of other params: the
+// program's tables are wrong, not its input.
+func Compile[P any](nodes ...Node) *Grammar { return compile(paramsOf(new(P)), nodes) }
+
+func compile(of params, nodes []Node) *Grammar {
+	c := newCore(unwrap(nodes), of)
+	g := &Grammar{core: c, Shape: Shape{nodes: c.shapes()}}
 	g.Shape.derive()
 	return g
 }
 
+// NewParams makes params for Parse, a *P.
+func (g *Grammar) NewParams() any { return g.core.params.fresh() }
+
 // WithArity replaces the derived arity, counted as Redis counts it with the
 // command's name: n exactly, or at least -n. The reason is for the reader.
-func (g *Grammar[P]) WithArity(n int, reason string) *Grammar[P] {
+func (g *Grammar) WithArity(n int, reason string) *Grammar {
 	if reason == "" {
 		panic("grammar: WithArity without a reason")
 	}
@@ -57,7 +63,7 @@ func (g *Grammar[P]) WithArity(n int, reason string) *Grammar[P] {
 }
 
 // WithKeySpecs replaces the derived key specs, counted with the command's name.
-func (g *Grammar[P]) WithKeySpecs(reason string, specs ...KeySpec) *Grammar[P] {
+func (g *Grammar) WithKeySpecs(reason string, specs ...KeySpec) *Grammar {
 	if reason == "" {
 		panic("grammar: WithKeySpecs without a reason")
 	}
@@ -70,7 +76,7 @@ func (g *Grammar[P]) WithKeySpecs(reason string, specs ...KeySpec) *Grammar[P] {
 // does not fit, is Incomplete and found something (MIGRATE), or has VariableFlags
 // (SET … GET). The function gets the arguments without the command's name and
 // appends positions.
-func (g *Grammar[P]) WithKeys(reason string, find func(dst []KeyRef, argv [][]byte) ([]KeyRef, bool)) *Grammar[P] {
+func (g *Grammar) WithKeys(reason string, find func(dst []KeyRef, argv [][]byte) ([]KeyRef, bool)) *Grammar {
 	if reason == "" {
 		panic("grammar: WithKeys without a reason")
 	}
@@ -78,34 +84,37 @@ func (g *Grammar[P]) WithKeys(reason string, find func(dst []KeyRef, argv [][]by
 	return g
 }
 
-func newCore[P any](nodes []*node[*P], defaults *P) *core[*P] {
-	c := &core[*P]{nodes: nodes, defaults: defaults}
-	c.reset = func(p *P) { *p = *defaults }
-	compiler := compiler[*P]{core: c}
+func newCore(nodes []*node, of params) *core {
+	c := &core{params: of, nodes: nodes}
+	for c.plain < len(nodes) && nodes[c.plain].isPlain() {
+		c.plain++
+	}
+	c.begin = of.begin(nodes[:c.plain])
+	compiler := compiler{core: c}
 	compiler.sequence(nodes)
 	if last := len(nodes) - 1; last >= 0 && nodes[last].kind == kindOptions {
 		c.leftover = nodes[last].shape
 	}
 	least, most := widthOf(c.shapes())
 	c.exact, c.least = least == most, least
-	for _, n := range nodes {
-		if n.kind != kindBytes || n.token != "" || n.optional || n.present != nil {
-			break
-		}
-		c.plain = append(c.plain, n.toBytes)
-	}
-	c.enough = least == len(c.plain) && !slices.ContainsFunc(nodes, hasEffect[*P])
+	c.enough = least == c.plain && !slices.ContainsFunc(nodes, hasEffect)
 	return c
 }
 
-// hasEffect reports whether a node does something even if no argument is left.
-func hasEffect[T any](n *node[T]) bool {
-	return n.kind == kindCheck || n.kind == kindLate || n.kind == kindCustom || slices.ContainsFunc(n.kids, hasEffect[T])
+// isPlain reports whether the node is a field of any one argument, in its place. A
+// lifted one has no field of the params themselves.
+func (n *node) isPlain() bool {
+	return n.kind == kindBytes && n.field != nil && n.token == "" && !n.optional && n.present == nil
 }
 
-func (c *core[T]) shapes() []*shape { return shapesOf(c.nodes) }
+// hasEffect reports whether a node does something even if no argument is left.
+func hasEffect(n *node) bool {
+	return n.kind == kindCheck || n.kind == kindLate || n.kind == kindCustom || slices.ContainsFunc(n.kids, hasEffect)
+}
 
-func shapesOf[T any](nodes []*node[T]) []*shape {
+func (c *core) shapes() []*shape { return shapesOf(c.nodes) }
+
+func shapesOf(nodes []*node) []*shape {
 	shapes := make([]*shape, len(nodes))
 	for i := range nodes {
 		shapes[i] = nodes[i].shape
@@ -113,14 +122,14 @@ func shapesOf[T any](nodes []*node[T]) []*shape {
 	return shapes
 }
 
-type compiler[T any] struct {
-	core     *core[T]
+type compiler struct {
+	core     *core
 	oneOfs   int
 	deferred int
 }
 
 // sequence compiles nodes that stand behind each other.
-func (c *compiler[T]) sequence(nodes []*node[T]) {
+func (c *compiler) sequence(nodes []*node) {
 	for i, n := range nodes {
 		c.node(n)
 		following := shapesOf(nodes[i+1:])
@@ -139,8 +148,9 @@ func (c *compiler[T]) sequence(nodes []*node[T]) {
 	}
 }
 
-func (c *compiler[T]) node(n *node[T]) {
+func (c *compiler) node(n *node) {
 	n.verify()
+	n.mustTake(c.core.params.pointer)
 	if n.deferred {
 		c.deferred++
 		if c.deferred > waitingMax {
@@ -148,10 +158,10 @@ func (c *compiler[T]) node(n *node[T]) {
 		}
 	}
 	if n.preset != nil {
-		n.preset(c.core.defaults)
+		n.preset(c.core.params.defaults)
 	}
 	if n.keep != nil {
-		c.core.reset = n.keep(c.core.reset)
+		c.core.begin = n.keep(c.core.begin)
 	}
 	if len(n.kids) > 0 {
 		n.shape.kids = shapesOf(n.kids)
@@ -170,7 +180,7 @@ func (c *compiler[T]) node(n *node[T]) {
 	}
 }
 
-func (c *compiler[T]) oneOf(n *node[T]) {
+func (c *compiler) oneOf(n *node) {
 	c.oneOfs++
 	if c.oneOfs > oneOfMax {
 		n.mustNot("be one of so many alternatives in one grammar")
@@ -181,7 +191,7 @@ func (c *compiler[T]) oneOf(n *node[T]) {
 		c.sequence(n.kids[i : i+1])
 		words, open := kid.leads()
 		for _, word := range words {
-			n.entries = append(n.entries, entry[T]{word: word, node: kid, place: i + 1})
+			n.entries = append(n.entries, entry{word: word, node: kid, place: i + 1})
 		}
 		if open {
 			if n.openKid != 0 {
@@ -192,7 +202,7 @@ func (c *compiler[T]) oneOf(n *node[T]) {
 	}
 }
 
-func (c *compiler[T]) options(n *node[T]) {
+func (c *compiler) options(n *node) {
 	for i, kid := range n.kids {
 		c.sequence(n.kids[i : i+1])
 		words, open := kid.leads()
@@ -207,13 +217,13 @@ func (c *compiler[T]) options(n *node[T]) {
 			continue
 		}
 		for _, word := range words {
-			n.entries = append(n.entries, entry[T]{word: word, node: kid})
+			n.entries = append(n.entries, entry{word: word, node: kid})
 		}
 	}
 }
 
 // verify panics for a node that could not work.
-func (n *node[T]) verify() {
+func (n *node) verify() {
 	switch n.kind {
 	case kindValue:
 		if len(n.samples) == 0 {
@@ -233,6 +243,6 @@ func (n *node[T]) verify() {
 	}
 }
 
-func (n *node[T]) mustNot(text string) {
+func (n *node) mustNot(text string) {
 	panic("grammar: node " + n.name + " must not " + text)
 }

@@ -45,7 +45,7 @@ func TestDerivedFacts(t *testing.T) {
 }
 
 func TestOverrides(t *testing.T) {
-	g := grammar.Compile(grammar.Keys("key", keys, readKey)).
+	g := grammar.Compile[sampleParams](grammar.Keys("key", keys, readKey)).
 		WithArity(-4, "at least three keys").
 		WithKeySpecs("only the first is locked", grammar.KeySpec{
 			Flags: readKey, Begin: grammar.BeginIndex, Index: 1, Find: grammar.FindRange, Step: 1,
@@ -80,26 +80,30 @@ func TestKeysDoNotAllocate(t *testing.T) {
 // A node that contradicts its grammar stops the program at its start.
 func TestCompilePanics(t *testing.T) {
 	for name, declare := range map[string]func(){
-		"an option without a word":      func() { grammar.Compile(grammar.Options(grammar.Bytes("b", value))) },
-		"a tail before a variable tail": func() { grammar.Compile(grammar.Rest("r", rest), grammar.Opt(grammar.Bytes("b", value))) },
-		"two open alternatives":         func() { grammar.Compile(grammar.OneOf("o", grammar.Bytes("a", value), grammar.Bytes("b", value))) },
+		"an option without a word":      func() { grammar.Compile[sampleParams](grammar.Options(grammar.Bytes("b", value))) },
+		"a tail before a variable tail": func() { grammar.Compile[sampleParams](grammar.Rest("r", rest), grammar.Opt(grammar.Bytes("b", value))) },
+		"two open alternatives": func() {
+			grammar.Compile[sampleParams](grammar.OneOf("o", grammar.Bytes("a", value), grammar.Bytes("b", value)))
+		},
 		"something behind a Late": func() {
-			grammar.Compile(grammar.Late(func(p *sampleParams) *error { return &p.late }), grammar.Bytes("b", value))
+			grammar.Compile[sampleParams](grammar.Late(func(p *sampleParams) *error { return &p.late }), grammar.Bytes("b", value))
 		},
-		"a Value without samples": func() { grammar.Compile(grammar.Value("v", func(*sampleParams, []byte) *grammar.Error { return nil })) },
+		"a Value without samples": func() {
+			grammar.Compile[sampleParams](grammar.Value("v", func(*sampleParams, []byte) *grammar.Error { return nil }))
+		},
 		"a Custom without documentation": func() {
-			grammar.Compile(grammar.Custom("c", func(*sampleParams, [][]byte) (int, *grammar.Error) { return 0, nil }))
+			grammar.Compile[sampleParams](grammar.Custom("c", func(*sampleParams, [][]byte) (int, *grammar.Error) { return 0, nil }))
 		},
-		"a List without a word": func() { grammar.Compile(grammar.List("l", list)) },
-		"a deferred Bytes":      func() { grammar.Compile(grammar.Bytes("b", value).Defer()) },
+		"a List without a word": func() { grammar.Compile[sampleParams](grammar.List("l", list)) },
+		"a deferred Bytes":      func() { grammar.Compile[sampleParams](grammar.Bytes("b", value).Defer()) },
 		"too many deferred nodes": func() {
 			var nodes []node
 			for range 9 {
 				nodes = append(nodes, grammar.Int("i", a).Defer())
 			}
-			grammar.Compile(nodes...)
+			grammar.Compile[sampleParams](nodes...)
 		},
-		"an override without a reason": func() { grammar.Compile(grammar.Bytes("b", value)).WithArity(3, "") },
+		"an override without a reason": func() { grammar.Compile[sampleParams](grammar.Bytes("b", value)).WithArity(3, "") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
@@ -129,7 +133,7 @@ type inner struct {
 type pair struct{ first, second int64 }
 
 // innerOptions is a group of arguments, declared once.
-func innerOptions() grammar.Node[*inner] {
+func innerOptions() grammar.Node {
 	return grammar.Options(
 		grammar.Int("limit", func(p *inner) *int64 { return &p.limit }).After("LIMIT").Range(1, 100).Default(7),
 		grammar.Int("skip", func(p *inner) *int64 { return &p.skip }).After("SKIP").Defer(),
@@ -146,15 +150,15 @@ func innerOptions() grammar.Node[*inner] {
 
 func TestLiftedNodes(t *testing.T) {
 	shared := innerOptions()
-	compile := func() *grammar.Grammar[outer] {
-		return grammar.Compile(
+	compile := func() *grammar.Grammar {
+		return grammar.Compile[outer](
 			grammar.Bytes("name", func(p *outer) *[]byte { return &p.name }),
 			grammar.Lift(func(p *outer) *inner { return &p.inner }, shared),
 		)
 	}
 	// Two grammars of one declaration do not disturb each other.
 	first, second := compile(), compile()
-	for _, g := range []*grammar.Grammar[outer]{first, second, first} {
+	for _, g := range []*grammar.Grammar{first, second, first} {
 		var p outer
 		line := argv("n", "WORD", "a", "TAGS", "2", "x", "y", "WORD", "b", "SKIP", "5", "NEW", "REV", "PAIRS", "1", "2", "3", "4")
 		if err := g.Parse(line, &p); err != nil {
@@ -194,7 +198,7 @@ func TestLiftedNodes(t *testing.T) {
 
 // A Custom node and a Check at the end, as XADD-like commands use them.
 func TestCustomAndDeferredCheck(t *testing.T) {
-	g := grammar.Compile(
+	g := grammar.Compile[sampleParams](
 		grammar.Custom("range", func(p *sampleParams, args [][]byte) (int, *grammar.Error) {
 			if len(args) < 2 || len(args[0]) == 0 {
 				return 0, grammar.Fail(grammar.Syntax, "")

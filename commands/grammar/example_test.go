@@ -21,9 +21,9 @@ type setParams struct {
 	keepTTL    bool
 }
 
-func setGrammar() *grammar.Grammar[setParams] {
+func setGrammar() *grammar.Grammar {
 	amount := func(p *setParams) *int64 { return &p.amount }
-	return grammar.Compile(
+	return grammar.Compile[setParams](
 		grammar.Key("key", func(p *setParams) *[]byte { return &p.key }, grammar.RW|grammar.Access|grammar.Update|grammar.VariableFlags).
 			Notes("RW and ACCESS due to the optional `GET` argument"),
 		grammar.Bytes("value", func(p *setParams) *[]byte { return &p.value }),
@@ -109,7 +109,7 @@ func ExampleLift() {
 		grammar.Int("offset", func(l *limit) *int64 { return &l.offset }),
 		grammar.Int("count", func(l *limit) *int64 { return &l.count }),
 	).After("LIMIT")
-	g := grammar.Compile(
+	g := grammar.Compile[rangeParams](
 		grammar.Key("key", func(p *rangeParams) *[]byte { return &p.key }, grammar.RO|grammar.Access),
 		grammar.Opt(grammar.Lift(func(p *rangeParams) *limit { return &p.limit }, limits)),
 		grammar.Late(func(p *rangeParams) *error { return &p.late },

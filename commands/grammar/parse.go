@@ -4,47 +4,45 @@ package grammar
 // accessors. It must not allocate but for errors and slices that grow, and must
 // not know what the fields mean.
 
-// Parse fills p from the arguments of one call, argv without the command's name.
-// Every field of p that is not given gets its default. It returns nil or an
-// *Error; p is then unspecified, but for a Late error, which is kept in p while
-// Parse returns nil.
-func (g *Grammar[P]) Parse(argv [][]byte, p *P) *Error {
+// Parse fills p, a pointer to the params given to Compile, from the arguments of
+// one call, argv without the command's name. Every field of p that is not given
+// gets its default. It returns nil or an *Error; p is then unspecified, but for a
+// Late error, which is kept in p while Parse returns nil.
+func (g *Grammar) Parse(argv [][]byte, p any) *Error {
 	c := g.core
-	c.reset(p)
-	if len(argv) < len(c.plain) {
+	if len(argv) < c.plain {
+		c.begin(p, nil)
 		return c.parse(argv, p, 0)
 	}
+	c.begin(p, argv[:c.plain])
 	// Most calls are of this form alone: a key, a key and a value.
-	for i, field := range c.plain {
-		*field(p) = argv[i]
-	}
-	if len(argv) == len(c.plain) && c.enough {
+	if len(argv) == c.plain && c.enough {
 		return nil
 	}
-	return c.parse(argv, p, len(c.plain))
+	return c.parse(argv, p, c.plain)
 }
 
 // parse parses a line whose first arguments, one for each of so many nodes, are done.
-func (c *core[T]) parse(argv [][]byte, p T, done int) *Error {
-	s := parser[T]{argv: argv, i: done, p: p, least: c.least}
+func (c *core) parse(argv [][]byte, p any, done int) *Error {
+	s := parser{argv: argv, i: done, p: p, least: c.least}
 	return s.line(c, c.nodes[done:])
 }
 
 // parser is the state of one parse; it lives on the stack.
-type parser[T any] struct {
+type parser struct {
 	argv    [][]byte
 	i       int
-	p       T
-	least   int      // fewer arguments than these are an Arity error
-	late    *node[T] // the Late that errors are kept for, once it is reached
+	p       any
+	least   int   // fewer arguments than these are an Arity error
+	late    *node // the Late that errors are kept for, once it is reached
 	chosen  [oneOfMax + 1]uint8
-	waiting [waitingMax]pending[T]
+	waiting [waitingMax]pending
 	waits   int
 }
 
 // pending is a conversion that waits for the end of the line.
-type pending[T any] struct {
-	node *node[T]
+type pending struct {
+	node *node
 	at   int
 }
 
@@ -52,7 +50,7 @@ type pending[T any] struct {
 const waitingMax = 8
 
 // line parses the nodes, all arguments, and then what was deferred.
-func (s *parser[T]) line(c *core[T], nodes []*node[T]) *Error {
+func (s *parser) line(c *core, nodes []*node) *Error {
 	err := s.sequence(nodes)
 	if err == nil && s.i < len(s.argv) {
 		err = s.unused(c)
@@ -71,8 +69,8 @@ func (s *parser[T]) line(c *core[T], nodes []*node[T]) *Error {
 }
 
 // parseFrom parses one element of an Each from position i and returns where it ends.
-func (c *core[T]) parseFrom(argv [][]byte, i int, p T) (int, *Error) {
-	s := parser[T]{argv: argv, i: i, p: p}
+func (c *core) parseFrom(argv [][]byte, i int, p any) (int, *Error) {
+	s := parser{argv: argv, i: i, p: p}
 	err := s.sequence(c.nodes)
 	if err == nil {
 		err = s.convertPending()
@@ -81,7 +79,7 @@ func (c *core[T]) parseFrom(argv [][]byte, i int, p T) (int, *Error) {
 }
 
 // unused is the error for arguments that no node took.
-func (s *parser[T]) unused(c *core[T]) *Error {
+func (s *parser) unused(c *core) *Error {
 	if c.leftover != nil {
 		return c.leftover.fail(Syntax, s.i)
 	}
@@ -91,7 +89,7 @@ func (s *parser[T]) unused(c *core[T]) *Error {
 	return &Error{Kind: Syntax, Index: s.i}
 }
 
-func (s *parser[T]) convertPending() *Error {
+func (s *parser) convertPending() *Error {
 	for i := 0; i < s.waits; i++ {
 		n, at := s.waiting[i].node, s.waiting[i].at
 		if err := s.convert(n, at); err != nil {
@@ -101,7 +99,7 @@ func (s *parser[T]) convertPending() *Error {
 	return nil
 }
 
-func (s *parser[T]) sequence(nodes []*node[T]) *Error {
+func (s *parser) sequence(nodes []*node) *Error {
 	for _, n := range nodes {
 		if n.optional && n.kind != kindOptions && !s.begins(n) {
 			continue
@@ -114,7 +112,7 @@ func (s *parser[T]) sequence(nodes []*node[T]) *Error {
 }
 
 // begins reports whether an optional node is given here.
-func (s *parser[T]) begins(n *node[T]) bool {
+func (s *parser) begins(n *node) bool {
 	if len(s.argv)-s.i <= n.reserve {
 		return false
 	}
@@ -141,7 +139,7 @@ func (s *parser[T]) begins(n *node[T]) bool {
 }
 
 // beginsElement reports whether the argument here can begin an element of an Each.
-func (s *parser[T]) beginsElement(n *shape) bool {
+func (s *parser) beginsElement(n *shape) bool {
 	if n.leadsOpen {
 		return true
 	}
@@ -154,7 +152,7 @@ func (s *parser[T]) beginsElement(n *shape) bool {
 }
 
 // find returns the entry whose word the argument is.
-func (n *node[T]) find(arg []byte) *entry[T] {
+func (n *node) find(arg []byte) *entry {
 	for i := range n.entries {
 		if matches(arg, n.entries[i].word) {
 			return &n.entries[i]
@@ -163,7 +161,7 @@ func (n *node[T]) find(arg []byte) *entry[T] {
 	return nil
 }
 
-func (s *parser[T]) node(n *node[T]) *Error {
+func (s *parser) node(n *node) *Error {
 	if n.token != "" {
 		if s.i >= len(s.argv) {
 			return s.missing(n)
@@ -176,7 +174,7 @@ func (s *parser[T]) node(n *node[T]) *Error {
 	return s.body(n)
 }
 
-func (s *parser[T]) body(n *node[T]) *Error {
+func (s *parser) body(n *node) *Error {
 	if n.present != nil && n.kind != kindOneOf {
 		*n.present(s.p) = true
 	}
@@ -224,7 +222,7 @@ func (s *parser[T]) body(n *node[T]) *Error {
 }
 
 // single takes one argument and converts it, now or when the line is read.
-func (s *parser[T]) single(n *node[T]) *Error {
+func (s *parser) single(n *node) *Error {
 	if s.i >= len(s.argv) {
 		return s.missing(n)
 	}
@@ -238,19 +236,19 @@ func (s *parser[T]) single(n *node[T]) *Error {
 }
 
 // wait remembers a conversion; a clause that is given again replaces the earlier.
-func (s *parser[T]) wait(n *node[T]) {
+func (s *parser) wait(n *node) {
 	for i := 0; i < s.waits; i++ {
 		if s.waiting[i].node == n {
 			s.waiting[i].at = s.i
 			return
 		}
 	}
-	s.waiting[s.waits] = pending[T]{node: n, at: s.i}
+	s.waiting[s.waits] = pending{node: n, at: s.i}
 	s.waits++
 }
 
 // convert reads the argument at a position into the node's field.
-func (s *parser[T]) convert(n *node[T], at int) *Error {
+func (s *parser) convert(n *node, at int) *Error {
 	switch n.kind {
 	case kindBytes:
 		*n.toBytes(s.p) = s.argv[at]
@@ -294,7 +292,7 @@ func (s *shape) integer(arg []byte, at int) (int64, *Error) {
 }
 
 // tail takes all arguments but those reserved for what follows, in whole groups.
-func (s *parser[T]) tail(n *node[T]) *Error {
+func (s *parser) tail(n *node) *Error {
 	size := len(s.argv) - s.i - n.reserve
 	if size < n.group || size%n.group != 0 {
 		if size < n.group {
@@ -307,7 +305,7 @@ func (s *parser[T]) tail(n *node[T]) *Error {
 	return nil
 }
 
-func (s *parser[T]) counted(n *node[T]) *Error {
+func (s *parser) counted(n *node) *Error {
 	if s.i >= len(s.argv) {
 		return s.missing(n)
 	}
@@ -325,7 +323,7 @@ func (s *parser[T]) counted(n *node[T]) *Error {
 	return nil
 }
 
-func (s *parser[T]) floats(n *node[T]) *Error {
+func (s *parser) floats(n *node) *Error {
 	size := n.count(s.p)
 	if size < 0 || size > int64(len(s.argv)-s.i) {
 		return n.fail(Missing, s.i)
@@ -344,7 +342,7 @@ func (s *parser[T]) floats(n *node[T]) *Error {
 	return nil
 }
 
-func (s *parser[T]) oneOf(n *node[T]) *Error {
+func (s *parser) oneOf(n *node) *Error {
 	if s.i >= len(s.argv) {
 		return s.missing(n)
 	}
@@ -359,7 +357,7 @@ func (s *parser[T]) oneOf(n *node[T]) *Error {
 }
 
 // clause parses an alternative of a OneOf in Options, unless another was given.
-func (s *parser[T]) clause(n *node[T], place int) *Error {
+func (s *parser) clause(n *node, place int) *Error {
 	if before := s.chosen[n.ordinal]; before != 0 && int(before) != place && !n.together {
 		return n.fail(Conflict, s.i)
 	}
@@ -368,7 +366,7 @@ func (s *parser[T]) clause(n *node[T], place int) *Error {
 }
 
 // alternative parses the alternative of a OneOf at a place, from 1.
-func (s *parser[T]) alternative(n *node[T], place int) *Error {
+func (s *parser) alternative(n *node, place int) *Error {
 	if n.present != nil {
 		*n.present(s.p) = true
 	}
@@ -382,7 +380,7 @@ func (s *parser[T]) alternative(n *node[T], place int) *Error {
 	return s.node(kid)
 }
 
-func (s *parser[T]) options(n *node[T]) *Error {
+func (s *parser) options(n *node) *Error {
 	for s.i < len(s.argv) {
 		e := n.find(s.argv[s.i])
 		if e == nil {
@@ -409,7 +407,7 @@ func (s *parser[T]) options(n *node[T]) *Error {
 	return nil
 }
 
-func (s *parser[T]) each(n *node[T]) *Error {
+func (s *parser) each(n *node) *Error {
 	end := len(s.argv) - n.reserve
 	if s.i >= end {
 		return s.missing(n)
@@ -430,7 +428,7 @@ func (s *parser[T]) each(n *node[T]) *Error {
 // missing is the error for an argument that is not there: too few arguments if the
 // command never takes so few, otherwise a syntax error, as what was given asked for
 // more.
-func (s *parser[T]) missing(n *node[T]) *Error {
+func (s *parser) missing(n *node) *Error {
 	if len(s.argv) < s.least {
 		return n.fail(Arity, len(s.argv))
 	}

@@ -32,7 +32,7 @@ type operation struct {
 	offset, value         int64
 }
 
-type node = grammar.Node[*sampleParams]
+type node = grammar.Node
 
 func key(p *sampleParams) *[]byte       { return &p.key }
 func second(p *sampleParams) *[]byte    { return &p.second }
@@ -61,7 +61,7 @@ type sample struct {
 	name  string // COMMAND or CONTAINER SUB, in upper case
 	file  string
 	names int
-	*grammar.Grammar[sampleParams]
+	*grammar.Grammar
 }
 
 const readKey = grammar.RO | grammar.Access
@@ -82,20 +82,20 @@ func stringSamples() []sample {
 			last)
 	}
 	return []sample{
-		{"GETEX", "getex", 1, grammar.Compile(
+		{"GETEX", "getex", 1, grammar.Compile[sampleParams](
 			grammar.Key("key", key, grammar.RW|grammar.Access|grammar.Update).Notes("RW and UPDATE because it changes the TTL"),
 			grammar.Options(expiration(grammar.Token("PERSIST", f))),
 			grammar.Late(func(p *sampleParams) *error { return &p.late }),
 		)},
-		{"MSET", "mset", 1, grammar.Compile(
+		{"MSET", "mset", 1, grammar.Compile[sampleParams](
 			grammar.KeyPairs("key_value", "key", "value", rest, grammar.OW|grammar.Update),
 		)},
-		{"BITFIELD", "bitfield", 1, grammar.Compile(
+		{"BITFIELD", "bitfield", 1, grammar.Compile[sampleParams](
 			grammar.Key("key", key, grammar.RW|grammar.Update|grammar.Access|grammar.VariableFlags).
 				Notes("This command allows both access and modification of the key"),
 			grammar.Opt(grammar.Each("operation", func(p *sampleParams) *[]operation { return &p.ops }, bitfieldOperation())),
 		)},
-		{"LCS", "lcs", 1, grammar.Compile(
+		{"LCS", "lcs", 1, grammar.Compile[sampleParams](
 			grammar.Key("key1", key, readKey),
 			grammar.Key("key2", second, readKey).SameSpec(),
 			grammar.Options(
@@ -108,7 +108,7 @@ func stringSamples() []sample {
 	}
 }
 
-func bitfieldOperation() grammar.Node[*operation] {
+func bitfieldOperation() grammar.Node {
 	encoding := func(o *operation) *[]byte { return &o.encoding }
 	offset := func(o *operation) *int64 { return &o.offset }
 	amount := func(o *operation) *int64 { return &o.value }
@@ -152,25 +152,25 @@ func sampleStreams() node {
 
 func collectionSamples() []sample {
 	return []sample{
-		{"HSET", "hset", 1, grammar.Compile(
+		{"HSET", "hset", 1, grammar.Compile[sampleParams](
 			grammar.Key("key", key, grammar.RW|grammar.Update),
 			grammar.Pairs("field_value", "field", "value", rest),
 		)},
-		{"HRANDFIELD", "hrandfield", 1, grammar.Compile(
+		{"HRANDFIELD", "hrandfield", 1, grammar.Compile[sampleParams](
 			grammar.Key("key", key, readKey),
 			grammar.Opt(grammar.Block("options",
-				grammar.Int("count", a).Range(-math.MaxInt64, math.MaxInt64).Present(f),
+				grammar.Int("count", a).Range(-math.MaxInt64, math.MaxInt64).Present(grammar.BoolOf(f)),
 				grammar.Opt(grammar.Token("WITHVALUES", g)),
 			)),
 		)},
-		{"ZADD", "zadd", 1, grammar.Compile(
+		{"ZADD", "zadd", 1, grammar.Compile[sampleParams](
 			grammar.Key("key", key, grammar.RW|grammar.Update),
 			grammar.Options(
 				grammar.OneOf("condition", grammar.Token("NX", f), grammar.Token("XX", g)).Together().Since("3.0.2"),
 				grammar.OneOf("comparison", grammar.Token("GT", h), grammar.Token("LT", i)).Together().Since("6.2.0"),
 				grammar.Token("CH", j).Named("change").Since("3.0.2"),
 				grammar.Enum("increment", choice, "INCR").DocumentedAs(
-					grammar.Opt(grammar.Token[sampleParams]("INCR", nil).Named("increment").Since("3.0.2"))),
+					grammar.Opt(grammar.Token[*sampleParams]("INCR", nil).Named("increment").Since("3.0.2"))),
 			),
 			grammar.Check(func(p *sampleParams) *grammar.Error {
 				if p.f && p.g {
@@ -180,15 +180,15 @@ func collectionSamples() []sample {
 			}),
 			grammar.Pairs("score_member", "score", "member", rest).FailAs(grammar.Arity, grammar.Syntax).DocumentedAs(
 				grammar.Block("score_member",
-					grammar.Float[sampleParams]("score", nil),
-					grammar.Bytes[sampleParams]("member", nil),
+					grammar.Float[*sampleParams]("score", nil),
+					grammar.Bytes[*sampleParams]("member", nil),
 				).Multiple()),
 		)},
-		{"ZUNION", "zunion", 1, grammar.Compile(
+		{"ZUNION", "zunion", 1, grammar.Compile[sampleParams](
 			sampleNumKeys(),
 			grammar.Options(sampleWeights(), grammar.Enum("aggregate", choice, "SUM", "MIN", "MAX").After("AGGREGATE"), grammar.Token("WITHSCORES", f)),
 		)},
-		{"ZUNIONSTORE", "zunionstore", 1, grammar.Compile(
+		{"ZUNIONSTORE", "zunionstore", 1, grammar.Compile[sampleParams](
 			grammar.Key("destination", key, grammar.OW|grammar.Update),
 			sampleNumKeys(),
 			grammar.Options(sampleWeights(), grammar.Enum("aggregate", choice, "SUM", "MIN", "MAX").After("AGGREGATE")),
@@ -198,26 +198,26 @@ func collectionSamples() []sample {
 
 func listAndStreamSamples() []sample {
 	return []sample{
-		{"LMPOP", "lmpop", 1, grammar.Compile(
+		{"LMPOP", "lmpop", 1, grammar.Compile[sampleParams](
 			grammar.NumKeys("numkeys", "key", keys, grammar.RW|grammar.Access|grammar.Delete).
 				FailNumber("numkeys should be greater than 0"),
 			grammar.Enum("where", choice, "LEFT", "RIGHT"),
 			grammar.Opt(grammar.Int("count", a).After("COUNT").Range(1, math.MaxInt64).FailNumber("count should be greater than 0")),
 		)},
-		{"BLPOP", "blpop", 1, grammar.Compile(
+		{"BLPOP", "blpop", 1, grammar.Compile[sampleParams](
 			grammar.Keys("key", keys, grammar.RW|grammar.Access|grammar.Delete),
 			grammar.Float("timeout", x),
 		)},
-		{"XREAD", "xread", 1, grammar.Compile(
+		{"XREAD", "xread", 1, grammar.Compile[sampleParams](
 			grammar.Options(grammar.Int("count", a).After("COUNT"), grammar.Int("milliseconds", b).After("BLOCK")),
 			sampleStreams(),
 		)},
-		{"XREADGROUP", "xreadgroup", 1, grammar.Compile(
+		{"XREADGROUP", "xreadgroup", 1, grammar.Compile[sampleParams](
 			grammar.Block("group_consumer", grammar.Bytes("group", key), grammar.Bytes("consumer", second)).After("GROUP"),
 			grammar.Options(grammar.Int("count", a).After("COUNT"), grammar.Int("milliseconds", b).After("BLOCK"), grammar.Token("NOACK", f)),
 			sampleStreams(),
 		)},
-		{"GEORADIUS", "georadius", 1, grammar.Compile(
+		{"GEORADIUS", "georadius", 1, grammar.Compile[sampleParams](
 			grammar.Key("key", key, readKey),
 			grammar.Float("longitude", x), grammar.Float("latitude", y), grammar.Float("radius", x),
 			grammar.Enum("unit", unit, "m", "km", "ft", "mi"),
@@ -233,9 +233,9 @@ func listAndStreamSamples() []sample {
 	}
 }
 
-func geosearchSample() *grammar.Grammar[sampleParams] {
+func geosearchSample() *grammar.Grammar {
 	units := func() node { return grammar.Enum("unit", unit, "m", "km", "ft", "mi") }
-	return grammar.Compile(
+	return grammar.Compile[sampleParams](
 		grammar.Key("key", key, readKey),
 		grammar.Options(
 			grammar.OneOf("from",
@@ -255,8 +255,8 @@ func geosearchSample() *grammar.Grammar[sampleParams] {
 
 func keyspaceSamples() []sample {
 	return []sample{
-		{"DEL", "del", 1, grammar.Compile(grammar.Keys("key", keys, grammar.RM|grammar.Delete))},
-		{"EXPIRE", "expire", 1, grammar.Compile(
+		{"DEL", "del", 1, grammar.Compile[sampleParams](grammar.Keys("key", keys, grammar.RM|grammar.Delete))},
+		{"EXPIRE", "expire", 1, grammar.Compile[sampleParams](
 			grammar.Key("key", key, grammar.RW|grammar.Update),
 			grammar.Int("seconds", a).Defer(),
 			grammar.Options(
@@ -264,7 +264,7 @@ func keyspaceSamples() []sample {
 					Together().Since("7.0.0"),
 			).Fail(grammar.Syntax, "Unsupported option {argument}"),
 		)},
-		{"SCAN", "scan", 1, grammar.Compile(
+		{"SCAN", "scan", 1, grammar.Compile[sampleParams](
 			grammar.Value("cursor", func(p *sampleParams, arg []byte) *grammar.Error {
 				// strtoul: a sign and leading zeros are welcome, and nothing at all is 0.
 				digits := bytes.TrimLeft(bytes.TrimPrefix(bytes.TrimPrefix(arg, []byte("-")), []byte("+")), "0")
@@ -285,14 +285,14 @@ func keyspaceSamples() []sample {
 				grammar.Bytes("type", value).After("TYPE").Since("6.0.0"),
 			),
 		)},
-		{"OBJECT ENCODING", "object-encoding", 2, grammar.Compile(grammar.Key("key", key, grammar.RO))},
-		{"COPY", "copy", 1, grammar.Compile(
+		{"OBJECT ENCODING", "object-encoding", 2, grammar.Compile[sampleParams](grammar.Key("key", key, grammar.RO))},
+		{"COPY", "copy", 1, grammar.Compile[sampleParams](
 			grammar.Key("source", key, readKey),
 			grammar.Key("destination", second, grammar.OW|grammar.Update),
 			grammar.Options(grammar.Int("destination-db", a).After("DB").Range(0, 15).Fail(grammar.OutOfRange, "DB index is out of range"), grammar.Token("REPLACE", f)),
 		)},
 		{"SORT", "sort", 1, sortSample()},
-		{"EVAL", "eval", 1, grammar.Compile(
+		{"EVAL", "eval", 1, grammar.Compile[sampleParams](
 			grammar.Bytes("script", value),
 			grammar.NumKeys("numkeys", "key", keys, grammar.RW|grammar.Access|grammar.Update).Range(0, math.MaxInt64).
 				Fail(grammar.OutOfRange, "Number of keys can't be negative").
@@ -301,14 +301,14 @@ func keyspaceSamples() []sample {
 			grammar.Opt(grammar.Rest("arg", rest)),
 		)},
 		{"MIGRATE", "migrate", 1, migrateSample()},
-		{"SSUBSCRIBE", "ssubscribe", 1, grammar.Compile(
+		{"SSUBSCRIBE", "ssubscribe", 1, grammar.Compile[sampleParams](
 			grammar.Keys("shardchannel", keys, grammar.NotKey).Typed(grammar.TypeString))},
 	}
 }
 
-func sortSample() *grammar.Grammar[sampleParams] {
+func sortSample() *grammar.Grammar {
 	const sourceNotes = "For the optional BY/GET keyword. It is marked 'unknown' because the key names derive from the content of the key we sort"
-	return grammar.Compile(
+	return grammar.Compile[sampleParams](
 		grammar.Key("key", key, readKey),
 		grammar.Options(
 			grammar.Pattern("pattern", pattern).After("BY").KeySource(readKey, sourceNotes),
@@ -322,15 +322,15 @@ func sortSample() *grammar.Grammar[sampleParams] {
 	)
 }
 
-func migrateSample() *grammar.Grammar[sampleParams] {
+func migrateSample() *grammar.Grammar {
 	const moved = grammar.RW | grammar.Access | grammar.Delete
-	return grammar.Compile(
+	return grammar.Compile[sampleParams](
 		grammar.Bytes("host", value),
 		grammar.Int("port", a),
 		grammar.Key("key", key, moved).DocumentedAs(
 			grammar.OneOf("key_or_empty_string",
-				grammar.Key[sampleParams]("key", nil, moved).InSpec(0),
-				grammar.Token[sampleParams](`""`, nil).Named("empty_string"))),
+				grammar.Key[*sampleParams]("key", nil, moved).InSpec(0),
+				grammar.Token[*sampleParams](`""`, nil).Named("empty_string"))),
 		grammar.Int("destination-db", b),
 		grammar.Int("timeout", c),
 		grammar.Options(
