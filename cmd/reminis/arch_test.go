@@ -15,16 +15,17 @@ var rules = []struct {
 }{
 	{"reminis/cmd/reminis", []string{"reminis/server", "reminis/commands", "reminis/engine", "reminis/engine/memory", "reminis/engine/table", "reminis/persistence", "reminis/commands/reply"}, "the binary wires everything and does nothing itself"},
 	{"reminis/server", []string{"reminis/commands", "reminis/engine/memory"}, "connections know sessions, not data; the one glob matcher is engine/memory's"},
-	{"reminis/commands", []string{"reminis/commands/grammar", "reminis/commands/reply", "reminis/engine", "reminis/engine/memory", "reminis/engine/recall", "reminis/engine/vector", "reminis/engine/dump", "reminis/engine/effect"}, "commands reach data through the engine and never see sockets or files"},
+	{"reminis/commands", []string{"reminis/commands/grammar", "reminis/commands/reply", "reminis/engine", "reminis/engine/memory", "reminis/engine/recall", "reminis/engine/schema", "reminis/engine/vector", "reminis/engine/dump", "reminis/engine/effect"}, "commands reach data through the engine and never see sockets or files"},
 	{"reminis/commands/grammar", nil, "a leaf: it describes arguments, whatever they are for"},
 	{"reminis/commands/reply", nil, "a leaf: it writes bytes"},
 	{"reminis/commands/reply/redistest", []string{"reminis/commands/reply"}, "it starts a redis-server for tests and reads its replies"},
-	{"reminis/engine", []string{"reminis/engine/effect", "reminis/engine/table", "reminis/engine/listpack", "reminis/engine/memory", "reminis/engine/recall", "reminis/engine/vector"}, "the engine knows its leaves; who keeps its batches satisfies its Journal"},
+	{"reminis/engine", []string{"reminis/engine/effect", "reminis/engine/table", "reminis/engine/listpack", "reminis/engine/memory", "reminis/engine/recall", "reminis/engine/schema", "reminis/engine/vector"}, "the engine knows its leaves; who keeps its batches satisfies its Journal"},
 	{"reminis/engine/effect", nil, "a leaf: the vocabulary of change"},
 	{"reminis/engine/table", nil, "a leaf: bytes under keys"},
 	{"reminis/engine/listpack", nil, "a leaf: one format"},
 	{"reminis/engine/dump", []string{"reminis/engine/listpack"}, "a leaf over the packed format"},
 	{"reminis/engine/memory", nil, "a leaf: what a record is"},
+	{"reminis/engine/schema", []string{"reminis/engine/memory"}, "a leaf over values and patches: what a value must be"},
 	{"reminis/engine/recall", nil, "a leaf: text in, ranks out"},
 	{"reminis/engine/vector", nil, "a leaf: vectors in, ranks out"},
 	{"reminis/persistence", []string{"reminis/engine/effect"}, "the store keeps effects and knows no commands"},
@@ -37,6 +38,7 @@ var only = map[string]struct {
 }{
 	"github.com/tidwall/redcon":     {[]string{"reminis/server", "reminis/commands/reply", "reminis/bench"}, "redcon listens and encodes; its reader must not face a network"},
 	"github.com/cockroachdb/pebble": {[]string{"reminis/persistence"}, "one package knows how data is stored"},
+	"github.com/santhosh-tekuri":    {[]string{"reminis/engine/schema"}, "one package knows JSON Schema, and its limits stand before the library"},
 	"unsafe":                        {[]string{"reminis/engine/table", "reminis/server"}, "one package may be wrong about memory; server passes buffers to raw system calls"},
 }
 

@@ -7,6 +7,7 @@ package memory
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Error is an error of the user: what was sent cannot be done. Code is stable
@@ -149,6 +150,77 @@ func errOp(text []byte) error {
 
 func errPatchMode(text []byte) error {
 	return userError("patch mode '%s' is not one of MERGE, RFC7396, RFC6902", quoteForError(text))
+}
+
+// The errors of schemas. They name a schema as name@version.
+
+// ErrSchemaValue is returned when a value does not fit its schema; location is a
+// JSON Pointer.
+func ErrSchemaValue(schema, location, problem string) error {
+	if location == "" {
+		return userError("schema %s: %s", schema, problem)
+	}
+	return userError("schema %s: %s: %s", schema, quoteForError([]byte(location)), problem)
+}
+
+// ErrSchemaDocument is returned when a document is no JSON Schema, or none that
+// this server takes.
+func ErrSchemaDocument(schema, problem string) error {
+	return userError("schema %s is not usable: %s", schema, Preview(nil, []byte(problem), 256))
+}
+
+// ErrSchemaRemoves is returned when a new version lacks a property of the one
+// before.
+func ErrSchemaRemoves(schema, property string) error {
+	return userError("schema %s removes the property %s; mark it deprecated instead", schema, quoteForError([]byte(property)))
+}
+
+// ErrSchemaMigration is returned when a migration cannot be applied.
+func ErrSchemaMigration(schema string, cause error) error {
+	return userError("schema %s: its migration fails: %s", schema, strings.TrimPrefix(cause.Error(), "ERR "))
+}
+
+// ErrTooLarge is returned when something is beyond a limit.
+func ErrTooLarge(what string, size int, limit Limit) error { return errTooLarge(what, size, limit) }
+
+// ErrWork is returned when something would take too much work.
+func ErrWork(what string, limit Limit) error { return errWork(what, limit) }
+
+// The errors of policies.
+
+func errPolicyField(text []byte) error {
+	return userError("policy field '%s' is not one of TTL.kind, HISTORY.kind, AUDIT, SCHEMA, HALFLIFE.kind, MAXRECORDS, MAXBYTES, CONSENT, REDACT, ENCRYPT, INDEX", quoteForError(text))
+}
+
+func errPolicyValue(field []byte) error {
+	return userError("policy field %s has no value", quoteForError(field))
+}
+
+func errPolicyDuration(field string, text []byte) error {
+	return userError("%s '%s' is not NONE or a number of seconds, or one with ms, s, m, h or d", field, quoteForError(text))
+}
+
+func errPolicyHistory(field string, text []byte) error {
+	limit := LimitHistoryVersions()
+	return userError("%s '%s' is not a number of versions up to %d, or one with an age as in 100,30d; limit %s", field, quoteForError(text), limit.Default, limit.Name)
+}
+
+func errPolicyCount(field string, text []byte) error {
+	return userError("%s '%s' is not NONE or a positive number", field, quoteForError(text))
+}
+
+func errPolicyBytes(field string, text []byte) error {
+	return userError("%s '%s' is not NONE or a positive number of bytes, or one with k, kb, m, mb, g or gb", field, quoteForError(text))
+}
+
+func errPolicyWord(field string, text []byte, words string) error {
+	return userError("%s '%s' is not one of %s", field, quoteForError(text), words)
+}
+
+// errQuota refuses a write that would take an owner beyond a policy's limit.
+func errQuota(size int64, unit string, d *Decision) error {
+	return &Error{Code: "QUOTA", Text: fmt.Sprintf("the owner would have %d %s, %s of the policy of %s is %d",
+		size, unit, d.Field(), quoteForError(d.Scope), d.number)}
 }
 
 func errEmpty(what string) error { return userError("%s is empty", what) }

@@ -102,6 +102,47 @@ func LimitMeta() Limit {
 	return Limit{"mem-meta-bytes", 64 << 10, "bytes", "meta is copied into every version"}
 }
 
+// LimitPolicies bounds the policies of a server.
+func LimitPolicies() Limit {
+	return Limit{"mem-policies", 1000, "policies", "every write looks for the policies of its key one by one"}
+}
+
+// LimitPolicySettings bounds the settings of one policy.
+func LimitPolicySettings() Limit {
+	return Limit{"mem-policy-settings", 64, "settings", "every path of a policy walks every value that is written"}
+}
+
+// LimitHistoryVersions bounds what HISTORY may ask for.
+func LimitHistoryVersions() Limit {
+	return Limit{"mem-history-versions", 1_000_000, "versions", "a version is looked for among all of its record"}
+}
+
+// LimitSchema bounds a schema document.
+func LimitSchema() Limit {
+	return Limit{"mem-schema-bytes", 256 << 10, "bytes", "a schema is compiled at every start and held in memory, compiled"}
+}
+
+// LimitSchemaDepth bounds how deep a schema document is nested.
+func LimitSchemaDepth() Limit {
+	return Limit{"mem-schema-depth", 128, "levels", "the compiler recurses along the document"}
+}
+
+// LimitSchemas bounds the versions of all schemas together.
+func LimitSchemas() Limit {
+	return Limit{"mem-schemas", 1000, "schemas", "all of them are compiled at every start, at about a millisecond each"}
+}
+
+// LimitSchemaWork bounds one check of a value.
+func LimitSchemaWork() Limit {
+	return Limit{"mem-schema-work", 2_000_000, "steps", "subschemas tried on the parts of one value: about a second"}
+}
+
+// LimitSchemaNumber bounds the digits, and the exponent, of a number that a
+// schema checks.
+func LimitSchemaNumber() Limit {
+	return Limit{"mem-schema-number", 1000, "digits", "numbers are compared exactly, as fractions"}
+}
+
 // Limits lists every limit, for documentation and for tests.
 func Limits() []Limit {
 	return []Limit{
@@ -109,5 +150,7 @@ func Limits() []Limit {
 		limitPatchDepth(), limitPatchOperations(), limitPatchWork(),
 		limitPath(), limitPaths(), limitPathWork(), limitPathResult(),
 		LimitTags(), limitTag(), LimitName(), LimitNote(), LimitAnchor(), LimitMeta(),
+		LimitPolicies(), LimitPolicySettings(), LimitHistoryVersions(),
+		LimitSchema(), LimitSchemaDepth(), LimitSchemas(), LimitSchemaWork(), LimitSchemaNumber(),
 	}
 }

@@ -16,6 +16,9 @@ func CheckJSON(what string, text []byte) error {
 	return checkJSON(what, text, limitValueDepth())
 }
 
+// CheckJSONDepth is CheckJSON with a limit of the caller's.
+func CheckJSONDepth(what string, text []byte, depth Limit) error { return checkJSON(what, text, depth) }
+
 // CheckMeta checks the META document.
 func CheckMeta(text []byte) error {
 	if limit := LimitMeta(); len(text) > limit.Default {
