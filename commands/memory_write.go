@@ -163,7 +163,7 @@ func (c *change) next(r *memory.Record) error {
 	r.Operator, r.Trace, r.Reason = c.operator(), o.trace, o.reason
 	switch {
 	case o.expiry == expiryNone || o.expiry == expiryOther && !c.exists:
-		r.DeadlineMs, r.SlideMs = r.Kind.DeadlineAfterWrite(now, before, beforeMs)
+		r.DeadlineMs, r.SlideMs = r.Kind.Rule().DeadlineAfterWrite(now, before, beforeMs)
 	case o.expiry == expiryOther:
 		r.DeadlineMs, r.SlideMs = c.stood.DeadlineMs, c.old.SlideMs
 	default:

@@ -66,7 +66,7 @@ func (o *Owner) check(entries int) error {
 		return fmt.Errorf("%d records, %d entries in shards, %d by document, %d documents", n, entries, o.docs.Len(), view.Len())
 	}
 	var err error
-	pinned, perishable := 0, 0
+	pinned, perishable, bytes := 0, 0, int64(0)
 	o.records.Scan(func(it item) bool {
 		var r memory.Record
 		same, ok := o.docs.Get(it.doc())
@@ -80,9 +80,12 @@ func (o *Owner) check(entries int) error {
 			err = fmt.Errorf("record %q has document %d, the last is %d", it.key(), it.doc(), o.lastDoc)
 		case isPinned != r.Pinned || isPinned && &pin[0] != &it[0]:
 			err = fmt.Errorf("record %q: pinned %t, found among the pinned %t", it.key(), r.Pinned, isPinned)
+		case it.kind() != r.Kind:
+			err = fmt.Errorf("record %q is %v, its item says %v", it.key(), r.Kind, it.kind())
 		case r.Kind.Journaled() && it.seq() == 0:
 			err = fmt.Errorf("record %q has no sequence", it.key())
 		}
+		bytes += int64(len(it))
 		if r.Pinned {
 			pinned++
 		}
@@ -93,6 +96,9 @@ func (o *Owner) check(entries int) error {
 	})
 	if err == nil && (pinned != o.pinned.Len() || perishable != o.perishable) {
 		err = fmt.Errorf("%d pinned records, %d in their tree; %d perishable ones, %d counted", pinned, o.pinned.Len(), perishable, o.perishable)
+	}
+	if err == nil && bytes != o.bytes {
+		err = fmt.Errorf("%d bytes of records, %d counted", bytes, o.bytes)
 	}
 	for i := range o.pending {
 		if c := &o.pending[i]; c.seq == 0 || i > 0 && c.seq < o.pending[i-1].seq {

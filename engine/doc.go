@@ -37,6 +37,21 @@
 //
 // Working records are kept in memory only and leave no event.
 //
+// # Rules
+//
+// Schemas and policies are facets of the server, consent is one of its owner.
+// What they say together is compiled when one changes, in apply, so that live
+// writes and recovery agree, and read through one atomic pointer: a write costs
+// a few nanoseconds where there is no policy. They decide at the moment of a
+// change: a policy changed later alters no record, deadline or index until the
+// record is written again (the index also at a restart). Quotas count an owner's
+// records as they stand in the tree, not their history.
+//
+// What a revoked consent covers is hidden in one place, where records leave the
+// tree or the history for a reader (Record, OwnerView); whoever ends records asks
+// for Standing. A key's existence, type and deadline stay visible to generic
+// commands.
+//
 // # Reads and durability
 //
 // A reply may leave once the journal is durable up to the gate of every shard

@@ -66,6 +66,7 @@ func (tx *Tx) applyFacetSet(db int, x *effect.Effect) {
 	} else {
 		owner.facets.Set(string(x.Field), append([]byte(nil), x.Value...))
 	}
+	owner.ruleChanged(&tx.e.owners, x)
 	owner.remember(tx, change{kind: x.Kind}, x.Event)
 }
 

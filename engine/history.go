@@ -62,10 +62,12 @@ type OwnerView struct {
 	Seq uint64
 	// Head ends the owner's audit chain.
 	Head memory.Link
-	// Perishable is the number of records with a deadline or a validity period:
-	// all others stand.
+	// Perishable is the number of records that may not stand though they are in
+	// the index: those with a deadline or a validity period, or, where consent was
+	// taken back, all. All others stand.
 	Perishable int
 
+	consent memory.Consent // what it hides, the view does not have
 	space   uint32
 	records *btree.BTreeG[item]
 	docs    *btree.Map[uint64, item]
@@ -114,9 +116,14 @@ func (tx *Tx) viewOf(owner *Owner) *OwnerView {
 		defer owner.mu.Unlock()
 	}
 	tx.gateSeq = max(tx.gateSeq, owner.gateSeq)
+	perishable := owner.perishable
+	if owner.consent.HidesAny() {
+		perishable = owner.records.Len()
+	}
 	return &OwnerView{
-		Name: owner.name, Seq: tx.e.owners.lastSeq.Load(), Head: owner.link, Perishable: owner.perishable,
-		space: owner.space, records: owner.records.Copy(), docs: owner.docs.Copy(), pinned: owner.pinned.Copy(),
+		Name: owner.name, Seq: tx.e.owners.lastSeq.Load(), Head: owner.link, Perishable: perishable,
+		consent: owner.consent,
+		space:   owner.space, records: owner.records.Copy(), docs: owner.docs.Copy(), pinned: owner.pinned.Copy(),
 		facets: owner.facets.Copy(),
 		index:  owner.index.View(), pending: slices.Clip(owner.pending), lost: owner.lost,
 		lastSeq: owner.lastSeq, nowMs: tx.now, archive: tx.e.archive, forgotten: owner.forgotten,
@@ -132,7 +139,7 @@ func (v *OwnerView) Index() *recall.View { return v.index }
 // ByDoc is the record with this number in Index.
 func (v *OwnerView) ByDoc(doc uint64) (Stored, bool) {
 	it, ok := v.docs.Get(doc)
-	if !ok {
+	if !ok || v.hides(it) {
 		return Stored{}, false
 	}
 	return stored(it), true
@@ -140,13 +147,13 @@ func (v *OwnerView) ByDoc(doc uint64) (Stored, bool) {
 
 // Pinned visits the pinned records until visit returns false.
 func (v *OwnerView) Pinned(visit func(r Stored, doc uint64) bool) {
-	v.pinned.Scan(func(doc uint64, it item) bool { return visit(stored(it), doc) })
+	v.pinned.Scan(func(doc uint64, it item) bool { return v.hides(it) || visit(stored(it), doc) })
 }
 
 // Get is the record key as the view has it, expired or not.
 func (v *OwnerView) Get(key []byte) (Stored, bool) {
 	it, ok := v.records.Get(newItem(key, 0, 0, nil))
-	if !ok {
+	if !ok || v.hides(it) {
 		return Stored{}, false
 	}
 	return stored(it), true
@@ -155,7 +162,26 @@ func (v *OwnerView) Get(key []byte) (Stored, bool) {
 // Ascend visits the records from key on, in order of key, until visit returns
 // false. doc is the record's number in Index.
 func (v *OwnerView) Ascend(from []byte, visit func(r Stored, doc uint64) bool) {
-	v.records.Ascend(newItem(from, 0, 0, nil), func(it item) bool { return visit(stored(it), it.doc()) })
+	v.records.Ascend(newItem(from, 0, 0, nil), func(it item) bool { return v.hides(it) || visit(stored(it), it.doc()) })
+}
+
+// Standing is the view with what is hidden because consent was taken back, for
+// whoever ends records.
+func (v *OwnerView) Standing() *OwnerView {
+	all := *v
+	all.consent = memory.Consent{}
+	return &all
+}
+
+func (v *OwnerView) hides(it item) bool { return v.consent.Hides(it.kind()) }
+
+// hidesVersion says the same of a version in history.
+func (v *OwnerView) hidesVersion(kind effect.Kind, encoded []byte) bool {
+	if !v.consent.HidesAny() || kind != effect.RecordPut {
+		return false
+	}
+	var r memory.Record
+	return memory.Decode(encoded, &r) != nil || v.consent.Hides(r.Kind)
 }
 
 // Change is one change of a record.
@@ -191,12 +217,12 @@ const ErrRetention Error = "ERR that is before the retained history"
 // call. It may read from disk.
 func (v *OwnerView) History(key []byte, fromSeq, toSeq uint64, reverse bool, visit func(c Change) bool) error {
 	m := v.merge(fromSeq, toSeq, reverse, func(c *change) bool {
-		return c.kind == effect.EventAppend || c.key != string(key) || visit(v.change(c))
+		return c.kind == effect.EventAppend || c.key != string(key) || v.hidesVersion(c.kind, c.value) || visit(v.change(c))
 	})
 	if v.archive != nil && fromSeq <= v.Seq {
 		err := v.archive.History(v.space, key, fromSeq, min(toSeq, v.Seq), reverse, func(seq uint64, timeMs int64, x *effect.Effect) bool {
 			return m.archived(seq, func() bool {
-				return visit(Change{Seq: seq, TimeMs: timeMs, Kind: x.Kind, Version: uint64(x.Number), DeadlineMs: x.DeadlineMs, Bytes: x.Value})
+				return v.hidesVersion(x.Kind, x.Value) || visit(Change{Seq: seq, TimeMs: timeMs, Kind: x.Kind, Version: uint64(x.Number), DeadlineMs: x.DeadlineMs, Bytes: x.Value})
 			})
 		})
 		if err != nil {

@@ -20,6 +20,9 @@ type Limits struct {
 	// it leaves (appendfsync always), GateRecords that batches of profile and
 	// semantic records must (mem-appendfsync always, the default).
 	GateAll, GateRecords atomic.Bool
+	// ConsentRequired says that profile and semantic records are written only
+	// with their owner's consent, where no policy says otherwise (mem-consent).
+	ConsentRequired atomic.Bool
 	// LFU says that Access holds a frequency, not a time (maxmemory-policy).
 	LFU atomic.Bool
 }

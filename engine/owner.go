@@ -57,11 +57,15 @@ type Owner struct {
 	// docs are the records by their number in the index, pinned those of them
 	// that are pinned.
 	docs, pinned *btree.Map[uint64, item]
+	// bytes are those of the records, as items of the tree.
+	bytes int64
 	// perishable counts the records that may not stand though they are there:
 	// those with a deadline or a validity period.
 	perishable int
 
 	facets facetMap
+	// consent is the facet of that name.
+	consent memory.Consent
 
 	// The audit chain: its head, the sequence of the last batch that added to
 	// it, and its time, which never decreases.
@@ -94,7 +98,7 @@ type change struct {
 
 // item is a record in its owner's tree: one block without pointers.
 //
-//	2 key length | 8 deadline, ms | 8 document in the index | 8 sequence | 1 has validity | key | encoded record
+//	2 key length | 8 deadline, ms | 8 document in the index | 8 sequence | 1 kind, times two, plus 1 for one with validity | key | encoded record
 //
 // It is never changed after its batch has its sequence, so copies of the tree
 // share it.
@@ -117,16 +121,18 @@ func (it item) record() []byte    { return it[itemHead+int(binary.LittleEndian.U
 func (it item) deadlineMs() int64 { return int64(binary.LittleEndian.Uint64(it[2:])) }
 func (it item) doc() uint64       { return binary.LittleEndian.Uint64(it[10:]) }
 func (it item) seq() uint64       { return binary.LittleEndian.Uint64(it[18:]) }
-func (it item) lasting() bool     { return it[26] == 0 }
+func (it item) lasting() bool     { return it[26]&1 == 0 }
+func (it item) kind() memory.Kind { return memory.Kind(it[26] >> 1) }
 func (it item) setSeq(seq uint64) { binary.LittleEndian.PutUint64(it[18:], seq) }
 
 // perishes says whether the record may not stand though it is there.
 func (it item) perishes() bool { return it.deadlineMs() != 0 || !it.lasting() }
 
-// setLasting notes whether the record is valid at any time.
-func (it item) setLasting(r *memory.Record) {
+// note notes the record's kind and whether it is valid at any time.
+func (it item) note(r *memory.Record) {
+	it[26] = byte(r.Kind) << 1
 	if r.ValidFromMs != 0 || r.ValidUntilMs != 0 {
-		it[26] = 1
+		it[26] |= 1
 	}
 }
 
@@ -136,7 +142,7 @@ func itemLess(a, b item) bool { return string(a.key()) < string(b.key()) }
 func (o *Owner) clear() {
 	o.records = btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
 	o.index = recall.NewIndex()
-	o.docs, o.pinned, o.perishable = &btree.Map[uint64, item]{}, &btree.Map[uint64, item]{}, 0
+	o.docs, o.pinned, o.perishable, o.bytes = &btree.Map[uint64, item]{}, &btree.Map[uint64, item]{}, 0, 0
 }
 
 // serverSpace is the space of the server's own chain, whose owner has no name.
@@ -145,6 +151,9 @@ const serverSpace = ^uint32(0)
 // owners is the registry.
 type owners struct {
 	options MemoryOptions
+
+	// rules are compiled from the facets of the server (rules.go).
+	rules atomic.Pointer[Rules]
 
 	// made counts owners, so that whoever has no records pays nothing for them.
 	made atomic.Int64
@@ -194,6 +203,7 @@ func (o *owners) clear() {
 	}
 	o.spaces = map[uint32]*ownerSpace{}
 	o.unarchived = map[*Owner]struct{}{}
+	o.rules.Store(nil)
 	o.made.Store(0)
 }
 

@@ -59,8 +59,15 @@ func (tx *Tx) pivotOf(key []byte) item {
 }
 
 // Record is the record key of the transaction's database: ok is false when
-// there is none, ErrWrongType when key holds another type. It locks the owner.
-func (tx *Tx) Record(key []byte) (r Stored, ok bool, err error) {
+// there is none that may be read, ErrWrongType when key holds another type. It
+// locks the owner.
+func (tx *Tx) Record(key []byte) (r Stored, ok bool, err error) { return tx.recordOf(key, false) }
+
+// Standing is Record for whoever ends or moves records: also those are there
+// that are hidden because consent was taken back.
+func (tx *Tx) Standing(key []byte) (r Stored, ok bool, err error) { return tx.recordOf(key, true) }
+
+func (tx *Tx) recordOf(key []byte, hidden bool) (r Stored, ok bool, err error) {
 	_, _, x, there := tx.look(tx.DB, key)
 	if !there {
 		return Stored{}, false, nil
@@ -70,7 +77,7 @@ func (tx *Tx) Record(key []byte) (r Stored, ok bool, err error) {
 	}
 	owner := tx.owner(tx.DB, key[:tx.e.Layout().OwnerLen(key)])
 	it, there := owner.records.Get(tx.pivotOf(key))
-	if !there {
+	if !there || !hidden && owner.consent.Hides(it.kind()) {
 		return Stored{}, false, nil
 	}
 	return stored(it), true, nil
@@ -81,7 +88,7 @@ func (tx *Tx) Record(key []byte) (r Stored, ok bool, err error) {
 // payload). keep is how many versions history keeps. Working records are kept
 // in memory only and leave no event. The owner is locked.
 func (tx *Tx) PutRecord(key memory.Key, r *memory.Record, event *memory.Event, keep int) {
-	if old, ok, _ := tx.Record(key.Text); ok && tx.storedKind(old).Journaled() != r.Kind.Journaled() {
+	if old, ok, _ := tx.Standing(key.Text); ok && tx.storedKind(old).Journaled() != r.Kind.Journaled() {
 		// The record moves between memory and the store: what the store has, or
 		// must get, is a record that ends and one that begins.
 		tx.ForgetRecord(key.Text, event)
@@ -116,7 +123,7 @@ func (tx *Tx) storedKind(s Stored) memory.Kind {
 // The sequence of the event's own batch is not known yet; its link covers the
 // sequence of the batch before it, so each event vouches for its predecessor's.
 func (tx *Tx) sealEvent(owner *Owner, event *memory.Event, payload []byte) []byte {
-	if event == nil {
+	if event == nil || !tx.audits(event) {
 		return nil
 	}
 	event.TimeMs = max(tx.now, owner.lastMs)
@@ -134,7 +141,7 @@ func (tx *Tx) sealEvent(owner *Owner, event *memory.Event, payload []byte) []byt
 // ForgetRecord removes the record key and says whether there was one. event
 // carries who and why; its operation is forget unless the caller set one.
 func (tx *Tx) ForgetRecord(key []byte, event *memory.Event) bool {
-	old, ok, err := tx.Record(key)
+	old, ok, err := tx.Standing(key)
 	if !ok || err != nil {
 		return false
 	}
@@ -232,7 +239,7 @@ func (tx *Tx) renameRecord(source, target []byte, targetDB int, move bool) error
 	if err != nil || targetDB != tx.DB || string(from.Owner()) != string(to.Owner()) {
 		return ErrRecordMove
 	}
-	old, ok, err := tx.Record(source)
+	old, ok, err := tx.Standing(source)
 	if err != nil || !ok {
 		return err
 	}
@@ -240,6 +247,12 @@ func (tx *Tx) renameRecord(source, target []byte, targetDB int, move bool) error
 	r.Reset()
 	if err := memory.Decode(old.Bytes, &r); err != nil {
 		return err
+	}
+	policy := tx.Policy(target)
+	if !move {
+		if err := tx.CheckQuota(policy, to, &r); err != nil {
+			return err
+		}
 	}
 	if _, _, x, ok := tx.find(tx.DB, target); ok {
 		tx.remove(tx.DB, target, x, effect.Overwritten)
@@ -252,7 +265,7 @@ func (tx *Tx) renameRecord(source, target []byte, targetDB int, move bool) error
 	r.Source = append([]byte(nil), source...)
 	r.Operator, r.Trace, r.Reason = []byte(tx.Actor.User), nil, nil
 	event.Op, event.Key, event.Version, event.OldVersion = memory.OpInit, target, 1, 0
-	tx.PutRecord(to, &r, &event, r.Kind.Rule().HistoryVersions)
+	tx.PutRecord(to, &r, &event, policy.Rule(r.Kind).HistoryVersions)
 	return nil
 }
 
@@ -310,7 +323,7 @@ func (tx *Tx) applyRecordPut(db int, x *effect.Effect) {
 	if err := memory.Decode(it.record(), r); err != nil {
 		panic("engine: a record effect does not decode: " + err.Error())
 	}
-	it.setLasting(r)
+	it.note(r)
 	owner.index.Add(tx.document(owner, it, r))
 	tx.e.indexer.offer(owner)
 	owner.keep(it, r.Pinned)
@@ -341,7 +354,7 @@ func (o *Owner) nextDoc(tx *Tx) uint64 {
 // neighbours in time within its session when it is a turn or part of a longer
 // text. A profile record stands for itself.
 func (tx *Tx) document(owner *Owner, it item, r *memory.Record) recall.Doc {
-	doc := recall.Doc{ID: it.doc(), Text: string(r.AnchorText(nil)), Order: r.CreatedMs}
+	doc := recall.Doc{ID: it.doc(), Text: string(tx.Policy(it.key()).AppendAnchor(nil, r)), Order: r.CreatedMs}
 	if r.Kind == memory.Session || r.Kind == memory.Semantic {
 		session := memory.Key{Text: it.key(), OwnerLen: len(owner.name)}.Session()
 		doc.Group = maphash.Bytes(sessionSeed, session) | 1
@@ -352,6 +365,9 @@ func (tx *Tx) document(owner *Owner, it item, r *memory.Record) recall.Doc {
 // keep makes an item findable by its number in the index.
 func (o *Owner) keep(it item, pinned bool) {
 	old, replaced := o.docs.Set(it.doc(), it)
+	if o.bytes += int64(len(it)); replaced {
+		o.bytes -= int64(len(old))
+	}
 	if replaced && old.perishes() {
 		o.perishable--
 	}
@@ -368,6 +384,7 @@ func (o *Owner) drop(it item) {
 	o.index.Remove(it.doc())
 	o.docs.Delete(it.doc())
 	o.pinned.Delete(it.doc())
+	o.bytes -= int64(len(it))
 	if it.perishes() {
 		o.perishable--
 	}

@@ -41,6 +41,9 @@ const (
 	OpDenied   Op = 13 // refused for want of rights
 	OpReset    Op = 14 // FLUSHDB, FLUSHALL
 	OpChange   Op = 15 // the value changed from OldVersion to Version
+	OpConsent  Op = 16 // the owner gave consent or took it back; the reason says which
+	OpPolicy   Op = 17 // a policy was set or removed
+	OpSchema   Op = 18 // a schema was set or removed
 )
 
 // String is the operation's name as clients write it.
@@ -76,13 +79,19 @@ func (op Op) String() string {
 		return "reset"
 	case OpChange:
 		return "change"
+	case OpConsent:
+		return "consent"
+	case OpPolicy:
+		return "policy"
+	case OpSchema:
+		return "schema"
 	}
 	return "unknown"
 }
 
 // ParseOp reads an operation's name, in any case.
 func ParseOp(text []byte) (Op, error) {
-	for op := OpInit; op <= OpChange; op++ {
+	for op := OpInit; op <= OpSchema; op++ {
 		if equalFold(text, op.String()) {
 			return op, nil
 		}

@@ -41,6 +41,18 @@ func ParsePath(text []byte) (*Path, error) {
 	return &Path{segments: parsed.Query().Segments(), filtered: filtered, filterPower: power, regexes: expressions}, nil
 }
 
+// ParsePaths parses paths that were parsed before, as those of a policy.
+func ParsePaths(texts []string) ([]*Path, error) {
+	paths := make([]*Path, len(texts))
+	for i, text := range texts {
+		var err error
+		if paths[i], err = ParsePath([]byte(text)); err != nil {
+			return nil, err
+		}
+	}
+	return paths, nil
+}
+
 // pathProblem says what the parser found, without its package's name.
 func pathProblem(err error) string {
 	problem := strings.TrimPrefix(err.Error(), jsonpath.ErrPathParse.Error()+": ")

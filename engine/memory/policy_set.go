@@ -285,6 +285,9 @@ func (p *Policy) Indexed() []string {
 	return p.indexed
 }
 
+// HasQuota says whether the policy bounds what an owner has.
+func (p *Policy) HasQuota() bool { return p != nil && (p.maxRecords != nil || p.maxBytes != nil) }
+
 // CheckQuota says whether an owner may come to have so many records and bytes.
 func (p *Policy) CheckQuota(records, bytes int64) error {
 	if p == nil {
@@ -297,4 +300,34 @@ func (p *Policy) CheckQuota(records, bytes int64) error {
 		return errQuota(bytes, "bytes", d)
 	}
 	return nil
+}
+
+// AppendAnchor appends the text that a record is found by under the policy: its
+// own anchor if it has one, else what its value says, but for what is encrypted,
+// and of the paths to be indexed if there are any. What cannot be told apart is
+// not indexed at all.
+func (p *Policy) AppendAnchor(dst []byte, r *Record) []byte {
+	encrypted, indexed := p.Encrypted(), p.Indexed()
+	if len(r.Anchor) > 0 || r.Text || len(encrypted) == 0 && len(indexed) == 0 {
+		return r.AnchorText(dst)
+	}
+	value, err := Mask(r.Value, encrypted, nil)
+	if err == nil && len(indexed) > 0 {
+		var paths []*Path
+		if paths, err = ParsePaths(indexed); err == nil {
+			value, err = SelectPaths(value, paths)
+		}
+	}
+	if err != nil {
+		return dst
+	}
+	return appendStringLeaves(dst, value)
+}
+
+// Shown gives a value as it is shown to others than who reads the record itself.
+func (p *Policy) Shown(value []byte, text bool) ([]byte, error) {
+	if text || len(p.Encrypted()) == 0 {
+		return value, nil
+	}
+	return Mask(value, p.encrypted, AppendQuoted(nil, []byte(MaskedText)))
 }

@@ -91,26 +91,22 @@ func (r *Record) AnchorText(dst []byte) []byte {
 	return appendStringLeaves(dst, r.Value)
 }
 
-// DeadlineAfterWrite gives the deadline of a record of this kind that is
-// written at nowMs without a TTL option: the kind's default TTL for a new
-// record or one whose TTL slides, else what stood. slideMs is what the new
-// version carries as SlideMs.
+// DeadlineAfterWrite gives the deadline of a record under this rule that is
+// written at nowMs without a TTL option: the default TTL for a new record or one
+// whose TTL slides, else what stood. slideMs is what the new version carries as
+// SlideMs.
 //
 // A deadline that somebody set explicitly, with the write or after it, does not
 // slide.
-func (k Kind) DeadlineAfterWrite(nowMs int64, old *Record, oldDeadlineMs int64) (deadlineMs, slideMs int64) {
-	rule := k.Rule()
-	if old == nil {
-		if rule.TTLMs == 0 {
-			return 0, 0
-		}
-		if rule.Slides {
-			slideMs = rule.TTLMs
-		}
-		return nowMs + rule.TTLMs, slideMs
+func (r Rule) DeadlineAfterWrite(nowMs int64, old *Record, oldDeadlineMs int64) (deadlineMs, slideMs int64) {
+	slides := old != nil && old.SlideMs > 0 && oldDeadlineMs != 0 && oldDeadlineMs == old.DeadlineMs
+	switch {
+	case old != nil && !slides:
+		return oldDeadlineMs, 0
+	case r.TTLMs == 0:
+		return 0, 0
+	case r.Slides:
+		slideMs = r.TTLMs
 	}
-	if old.SlideMs > 0 && oldDeadlineMs != 0 && oldDeadlineMs == old.DeadlineMs {
-		return nowMs + old.SlideMs, old.SlideMs
-	}
-	return oldDeadlineMs, 0
+	return nowMs + r.TTLMs, slideMs
 }

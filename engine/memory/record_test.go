@@ -268,7 +268,7 @@ func TestDeadlineAfterWrite(t *testing.T) {
 		{"PERSIST ended the sliding", Session, &Record{SlideMs: 2 * hour}, 0, 0, 0},
 		{"a working record does not slide", Working, &Record{}, later, later, 0},
 	} {
-		deadline, slide := c.kind.DeadlineAfterWrite(now, c.old, c.oldDeadline)
+		deadline, slide := c.kind.Rule().DeadlineAfterWrite(now, c.old, c.oldDeadline)
 		if deadline != c.wantDeadline || slide != c.wantSlide {
 			t.Errorf("%s: %d %d", c.what, deadline, slide)
 		}
