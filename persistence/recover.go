@@ -41,7 +41,7 @@ func (s *Store) Recover(into Restorer) error {
 	if err := s.journal.writeAll(); err != nil {
 		return err
 	}
-	into.Spaces(s.spaceOf())
+	into.Spaces(s.state.spaceOf())
 	r := restoring{rows: s.rows, into: into, state: s.state, known: s.known}
 	if err := r.run(runtime.GOMAXPROCS(0)); err != nil {
 		return fmt.Errorf("recover rows: %w", err)
@@ -53,14 +53,14 @@ func (s *Store) Recover(into Restorer) error {
 }
 
 // spaceOf lists the owner space of each database up to the last moved one.
-func (s *Store) spaceOf() []uint32 {
+func (s *stateValue) spaceOf() []uint32 {
 	count := uint32(16)
-	for db := range s.state.moved {
+	for db := range s.moved {
 		count = max(count, db+1)
 	}
 	list := make([]uint32, count)
 	for db := range list {
-		list[db] = s.state.database(uint32(db)).space
+		list[db] = s.database(uint32(db)).space
 	}
 	return list
 }

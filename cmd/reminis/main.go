@@ -3,6 +3,7 @@
 //	reminis [redis.conf] [--name value …]   serve
 //	reminis backup DIR [--name value …]     copy the data of a running server
 //	reminis check DIR                       verify a data directory
+//	reminis replay DIR [--until seq]        rebuild an earlier state and print its digest
 //	reminis ping [--name value …]           ask a server for a sign of life
 package main
 
@@ -18,6 +19,7 @@ const usage = `usage:
   reminis [redis.conf] [--name value ...]   serve; directives as in redis.conf
   reminis backup DIR [--name value ...]     write a consistent copy of a running server's data into DIR
   reminis check DIR                         verify a data directory; it must not be in use
+  reminis replay DIR [--until seq]          rebuild the state after a batch and print its digest
   reminis ping [--name value ...]           exit status 0 when the server answers
   reminis --version
 `
@@ -38,6 +40,8 @@ func run(arguments []string) error {
 		return backup(arguments[1:])
 	case "check":
 		return check(arguments[1:])
+	case "replay":
+		return replay(arguments[1:])
 	case "ping":
 		return ping(arguments[1:])
 	case "--version", "-v":

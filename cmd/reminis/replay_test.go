@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"reminis/engine"
+	"reminis/persistence"
+)
+
+// This file owns the test of replays: earlier states come back as they were, and
+// the same commands make the same state.
+
+// replayLine is a random change of a record.
+func replayLine(rng *rand.Rand) []string {
+	owner := fmt.Sprintf("ai:u%d", rng.IntN(4))
+	key := fmt.Sprintf("%s:s%d:k%d", owner, rng.IntN(3), rng.IntN(6))
+	switch rng.IntN(10) {
+	case 0:
+		return []string{"MEM.FORGET", "KEYS", "1", key}
+	case 1:
+		return []string{"MEM.FORGET", "SCOPE", fmt.Sprintf("%s:s%d", owner, rng.IntN(3))}
+	case 2:
+		return []string{"PEXPIREAT", key, fmt.Sprint(testStartMs + rng.IntN(2000))}
+	case 3:
+		return []string{"MEM.PATCH", key, fmt.Sprintf(`{"b":%d}`, rng.IntN(100)), "KIND", "semantic", "TAGS", "1", "t"}
+	case 4:
+		return []string{"MEM.SET", key, "in memory alone", "TEXT", "KIND", "working"}
+	case 5:
+		return []string{"MEM.ROLLBACK", key, "VERSION", "1"}
+	}
+	kind := []string{"profile", "session", "semantic"}[rng.IntN(3)]
+	return []string{"MEM.SET", key, fmt.Sprintf(`{"a":%d,"text":"%x"}`, rng.IntN(100), rng.Uint64()), "KIND", kind, "REASON", "because"}
+}
+
+// replayState is the state after a batch.
+type replayState struct {
+	seq     uint64
+	digest  [32]byte
+	records int
+}
+
+// replayRun makes the same random changes for the same seed and remembers
+// states on the way.
+func replayRun(t *testing.T, seed uint64) (fs *vfs.MemFS, states []replayState, last *world) {
+	fs = vfs.NewCrashableMem()
+	of := newSetting(persistence.Everysec)
+	clock := clockAt(testStartMs)
+	w := mustOpenWorld(t, fs, of, clock)
+	c := w.connect()
+	rng := rand.New(rand.NewPCG(seed, 5))
+	for i := range 900 {
+		clock.ms.Add(rng.Int64N(5))
+		c.do(replayLine(rng)...)
+		if i%10 == 0 {
+			c.do("SET", fmt.Sprint("key", i%7), fmt.Sprint(i))
+		}
+		if i%30 == 29 {
+			digest, records := w.engine.RecordsDigest()
+			states = append(states, replayState{w.appended(), digest, records})
+		}
+		if i == 600 {
+			if err := w.store.Checkpoint(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c.session.Close()
+	if err := w.store.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	return fs, states, w
+}
+
+func TestReplay(t *testing.T) {
+	seed := seedOf(t)
+	fs, states, w := replayRun(t, seed)
+	_, again, other := replayRun(t, seed)
+	for i, s := range states {
+		if s.digest != again[i].digest {
+			t.Fatalf("after batch %d two runs over the same commands differ", s.seq)
+		}
+	}
+	// A crash leaves the journal beside the last checkpoint.
+	left := fs.CrashClone(vfs.CrashCloneCfg{})
+	for _, w := range []*world{w, other} {
+		if err := w.close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	early, late := 0, 0
+	for _, s := range states {
+		e := engine.Open(engine.Options{Databases: replayDatabases, Memory: engine.MemoryOptions{Secret: w.secret}})
+		done, err := persistence.Replay(left, "data", s.seq, e)
+		if err != nil {
+			t.Fatalf("batch %d: %v", s.seq, err)
+		}
+		digest, records := e.RecordsDigest()
+		if done.RecordsOnly {
+			early++
+		} else {
+			late++
+		}
+		if done.Incomplete == 0 && digest != s.digest {
+			t.Errorf("batch %d: %d records, not the %d that there were (records only: %t)", s.seq, records, s.records, done.RecordsOnly)
+		}
+	}
+	if early == 0 || late == 0 {
+		t.Fatalf("%d states before the last checkpoint, %d after it: both are wanted", early, late)
+	}
+	if done, err := persistence.Replay(left, "data", 1<<40, engine.Open(engine.Options{Databases: replayDatabases})); err == nil {
+		t.Fatalf("a batch beyond the end was replayed: %+v", done)
+	}
+}
