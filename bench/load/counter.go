@@ -8,14 +8,18 @@ import (
 	"fmt"
 )
 
-// counter counts the replies of one connection: simple strings, errors, integers
-// and bulk strings. Other kinds end the count with an error.
+// counter counts the replies of one connection: simple strings, errors,
+// integers, bulk strings, and arrays of these, of any depth. Other kinds end the
+// count with an error.
 // Budget: no allocation, except for the first error reply.
 type counter struct {
 	replies int
 	errors  int
 	nils    int
 	first   string // the first error reply
+
+	// elements are the values that still belong to the array being read.
+	elements int
 
 	kind    byte // of the reply whose first line is being read; 0 between replies
 	length  int  // as far as read, of a bulk string
@@ -33,7 +37,7 @@ func (c *counter) feed(b []byte) error {
 			c.skip -= n
 			b = b[n:]
 			if c.skip == 0 {
-				c.replies++
+				c.end(0)
 			}
 			continue
 		}
@@ -43,7 +47,7 @@ func (c *counter) feed(b []byte) error {
 			b = b[1:]
 			continue
 		}
-		if c.kind == '$' {
+		if c.kind == '$' || c.kind == '*' {
 			n, err := c.header(b)
 			if err != nil {
 				return err
@@ -64,28 +68,45 @@ func (c *counter) feed(b []byte) error {
 	return nil
 }
 
-// header reads the length of a bulk string, as far as it is there.
+// end counts the end of a value, or the beginning of an array with so many
+// elements.
+func (c *counter) end(elements int) {
+	if c.elements > 0 {
+		c.elements-- // it was an element itself
+	}
+	if c.elements += elements; c.elements == 0 {
+		c.replies++
+	}
+}
+
+// header reads the length of a bulk string or an array, as far as it is there.
 func (c *counter) header(b []byte) (int, error) {
 	for i, digit := range b {
 		switch {
 		case digit >= '0' && digit <= '9':
 			c.length = c.length*10 + int(digit-'0')
 			if c.length > 1<<30 {
-				return 0, fmt.Errorf("a bulk string of more than %d bytes", 1<<30)
+				return 0, fmt.Errorf("a length of more than %d bytes", 1<<30)
 			}
 		case digit == '-':
 			c.isNil = true
 		case digit == '\n':
+			array := c.kind == '*'
 			c.kind = 0
-			if c.isNil {
-				c.nils++
-				c.replies++
-			} else {
+			switch {
+			case c.isNil:
+				if c.elements == 0 {
+					c.nils++
+				}
+				c.end(0)
+			case array:
+				c.end(c.length)
+			default:
 				c.skip = c.length + 2
 			}
 			return i + 1, nil
 		case digit != '\r':
-			return 0, fmt.Errorf("a bulk string's length has %q", digit)
+			return 0, fmt.Errorf("a length has %q", digit)
 		}
 	}
 	return len(b), nil
@@ -112,6 +133,6 @@ func (c *counter) line(text []byte, whole bool) error {
 		c.errors++
 	}
 	c.kind = 0
-	c.replies++
+	c.end(0)
 	return nil
 }

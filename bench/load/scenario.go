@@ -33,6 +33,12 @@ func scenarios() []scenario {
 		{"set-everysec", "overwriting, an fsync every second", everysec, []int{1, 16}, "SET", true, runThroughput},
 		{"memory", "resident bytes per key; memory given back after deleting 9 of 10 keys", cache, nil, "", true, runMemory},
 		{"restart", "time from the start of the process until all keys are served", everysec, nil, "", true, runRestart},
+		{"mem-get", "reading records of 32 bytes, beside GET of our own server", everysec, []int{1, 16}, "GET", true, runBeside(getRecords)},
+		{"mem-set", "writing session records, beside SET of our own server", everysec, []int{1, 16}, "SET", true, runBeside(setRecords)},
+		{"mem-audit", "reading records with every read audited, beside writes alone", everysec, []int{16}, "", true, runAudited},
+		{"mem-profile", "writing profile records, each reply after its fsync: a hundred times the connections beside them", everysec, []int{1}, "", true, runProfiles},
+		{"mem-load", "MEM.LOAD of an owner with 20 profile records, 50 turns and 1,000 semantic records, beside GET of as many bytes", everysec, []int{1}, "", true, runLoadOwner},
+		{"mem-size", "resident and disk bytes per record of 200 bytes, with history, audit and text index", everysec, nil, "", true, runRecordSize},
 		{"written", "bytes written to disk per user byte, overwriting each key six times", everysec, nil, "", true, runWritten},
 	}
 }
@@ -107,7 +113,7 @@ func (b *bench) throughputAt(s scenario, sides [2]*side, depth int) error {
 	cpu := b.report.figure(s.name, depth, "cpu_us_per_op")
 	driver := b.report.figure(s.name, depth, "driver_cpu_us_per_op")
 	gc := b.report.figure(s.name, depth, "gc_percent_of_core")
-	from := build(s.command, b.keys, b.keys, depth, 1)
+	from := build(plain(s.command), b.keys, b.keys, depth, 1)
 	for round := range b.rounds {
 		for _, i := range order(round) {
 			r, err := sides[i].measure(from, b.limit)
@@ -179,13 +185,13 @@ func (b *bench) memoryOf(p program, i int, dir string, s scenario, figures map[s
 	figures["fill_keys_per_second"].add(i, filled.perSecond())
 	figures["resident_bytes_per_key"].add(i, float64(full-empty)*perKey)
 	figures["used_bytes_per_key"].add(i, (usedFull-usedEmpty)*perKey)
-	r, err := side.measure(build("SET", b.manyKeys, b.keys, 16, 2), b.limit)
+	r, err := side.measure(build(plain("SET"), b.manyKeys, b.keys, 16, 2), b.limit)
 	if err != nil {
 		return err
 	}
 	figures["gc_percent_of_core"].add(i, 100*r.gc/r.elapsed.Seconds())
 	isDeleted := func(number int) bool { return number%10 != 0 }
-	if _, err := side.load.run(&sequence{command: "DEL", limit: b.manyKeys, pipeline: loadPipeline, take: isDeleted}, 0); err != nil {
+	if _, err := side.load.run(&sequence{command: plain("DEL"), limit: b.manyKeys, pipeline: loadPipeline, take: isDeleted}, 0); err != nil {
 		return err
 	}
 	if err := side.checkSize((b.manyKeys + 9) / 10); err != nil {
@@ -270,7 +276,7 @@ func runWritten(b *bench, s scenario, root string) (err error) {
 		}
 		overwrites := 0
 		for overwrites < 6*b.keys {
-			from := &once{prebuilt: build("SET", b.keys, b.keys, 16, uint64(overwrites))}
+			from := &once{prebuilt: build(plain("SET"), b.keys, b.keys, 16, uint64(overwrites))}
 			done, err := side.load.run(from, 0)
 			if err != nil {
 				return err

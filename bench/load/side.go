@@ -135,7 +135,7 @@ func (s *side) info(name string) (float64, error) {
 
 // fill writes the keys 0 to keys-1.
 func (s *side) fill(keys int) (amount, error) {
-	done, err := s.load.run(&sequence{command: "SET", limit: keys, pipeline: loadPipeline, take: everyKey}, 0)
+	done, err := s.load.run(&sequence{command: plain("SET"), limit: keys, pipeline: loadPipeline, take: everyKey}, 0)
 	if err != nil {
 		return done, fmt.Errorf("filling %s: %w", s.addr, err)
 	}

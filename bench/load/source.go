@@ -48,27 +48,32 @@ type prebuilt struct {
 }
 
 // build makes so many commands with random keys below keys, in pipelines.
-func build(command string, keys, commands, pipeline int, seed uint64) *prebuilt {
+func build(command request, keys, commands, pipeline int, seed uint64) *prebuilt {
 	r := rand.New(rand.NewPCG(seed, uint64(pipeline)))
 	p := &prebuilt{commands: pipeline}
 	for range max(1, commands/pipeline) {
 		for range pipeline {
-			p.bytes = appendCommand(p.bytes, command, r.IntN(keys))
+			p.bytes = command(p.bytes, r.IntN(keys))
 		}
 		p.ends = append(p.ends, len(p.bytes))
 	}
 	return p
 }
 
-// appendCommand appends GET key, DEL key or SET key value.
-func appendCommand(buf []byte, command string, number int) []byte {
-	var room [keySizeBytes + valueSizeBytes]byte
-	key := appendKey(room[:0], number)
-	if command != "SET" {
-		return resp.AppendCommand(buf, []byte(command), key)
+// request appends a command that is about the key of a number.
+type request func(buf []byte, number int) []byte
+
+// plain is GET key, DEL key or SET key value.
+func plain(command string) request {
+	return func(buf []byte, number int) []byte {
+		var room [keySizeBytes + valueSizeBytes]byte
+		key := appendKey(room[:0], number)
+		if command != "SET" {
+			return resp.AppendCommand(buf, []byte(command), key)
+		}
+		value := appendValue(key[keySizeBytes:keySizeBytes], number)
+		return resp.AppendCommand(buf, []byte(command), key, value)
 	}
-	value := appendValue(key[keySizeBytes:keySizeBytes], number)
-	return resp.AppendCommand(buf, []byte(command), key, value)
 }
 
 func (p *prebuilt) next([]byte) ([]byte, int) {
@@ -84,7 +89,7 @@ func (p *prebuilt) next([]byte) ([]byte, int) {
 // sequence yields a command for each number below limit that take says yes to,
 // once, in order.
 type sequence struct {
-	command  string
+	command  request
 	number   int
 	limit    int
 	pipeline int
@@ -98,7 +103,7 @@ func (s *sequence) next(buf []byte) ([]byte, int) {
 	commands := 0
 	for ; s.number < s.limit && commands < s.pipeline; s.number++ {
 		if s.take(s.number) {
-			buf = appendCommand(buf, s.command, s.number)
+			buf = s.command(buf, s.number)
 			commands++
 		}
 	}
