@@ -1,11 +1,7 @@
 package commands
 
 import (
-	"bytes"
-	"cmp"
-	"slices"
 	"sync"
-	"time"
 
 	"reminis/commands/grammar"
 	"reminis/commands/reply"
@@ -14,9 +10,9 @@ import (
 	"reminis/engine/recall"
 )
 
-// This file owns MEM.RECALL: the best records for this moment. It gathers
-// candidates, filters them and shows what package recall made of them; it must
-// not know how text is scored.
+// This file owns what MEM.RECALL is asked: its arguments and the order of its
+// work. Where candidates come from is memory_recall_find.go's, which are the best
+// memory_recall_rank.go's, how they are shown memory_recall_show.go's.
 
 type memRecallParams struct {
 	scope         []byte
@@ -24,6 +20,8 @@ type memRecallParams struct {
 	kinds         [][]byte
 	tagMatch      tagMatch
 	tags          [][]byte
+	schema        []byte
+	filter        []byte
 	from, to      int64
 	hasFrom       bool
 	hasTo         bool
@@ -94,6 +92,8 @@ func recallFilters() []grammar.Node {
 			grammar.Enum("match", func(p *memRecallParams) *tagMatch { return &p.tagMatch }, "ANY", "ALL"),
 			grammar.Counted("numtags", "tag", func(p *memRecallParams) *[][]byte { return &p.tags }),
 		).After("TAGS"),
+		textNode("schema", "SCHEMA", memory.LimitName(), func(p *memRecallParams) *[]byte { return &p.schema }),
+		grammar.Bytes("expression", func(p *memRecallParams) *[]byte { return &p.filter }).After("FILTER").Sample("$.a == 1"),
 		timeNode("from", "FROM", func(p *memRecallParams) *int64 { return &p.from }).
 			Present(grammar.BoolOf(func(p *memRecallParams) *bool { return &p.hasFrom })),
 		timeNode("to", "TO", func(p *memRecallParams) *int64 { return &p.to }).
@@ -101,8 +101,7 @@ func recallFilters() []grammar.Node {
 		parsed("confidence", "MINCONFIDENCE", memory.ParseConfidence, func(p *memRecallParams) *float64 { return &p.minConfidence }).Sample("0.5"),
 		grammar.Bytes("segment", func(p *memRecallParams) *[]byte { return &p.session }).After("SESSION"),
 		grammar.Bytes("scope", func(p *memRecallParams) *[]byte { return &p.shared }).After("SHARED").Typed(grammar.TypePattern),
-		unsupported[*memRecallParams]("VECTOR"), unsupported[*memRecallParams]("SCHEMA"), unsupported[*memRecallParams]("FILTER"),
-		unsupported[*memRecallParams]("AT"), unsupported[*memRecallParams]("EXPAND"),
+		unsupported[*memRecallParams]("VECTOR"), unsupported[*memRecallParams]("AT"), unsupported[*memRecallParams]("EXPAND"),
 	}
 }
 
@@ -160,6 +159,8 @@ type recalling struct {
 	params *memRecallParams
 	*recallMemory
 	kinds      [8]bool
+	filter     *memory.Filter // nil: none
+	err        error          // the filter's
 	unfiltered bool          // every record that stands is wanted
 	limit      int           // hits asked of each owner's index
 	record     memory.Record // of the candidate that is looked at
@@ -192,17 +193,12 @@ const surplus = 64
 
 func runMemRecall(tx *engine.Tx, p *memRecallParams, m *recallMemory, w *reply.Writer) error {
 	r := recalling{tx: tx, params: p, recallMemory: m, limit: int(p.topK) + surplus}
-	r.unfiltered = len(p.kinds) == 0 && p.tagMatch == 0 && !p.hasFrom && !p.hasTo && p.minConfidence == 0
+	if err := r.readFilters(); err != nil {
+		return err
+	}
 	own, err := tx.Layout().ParseScope(p.scope)
 	if err != nil {
 		return err
-	}
-	for _, name := range p.kinds {
-		kind, err := memory.ParseKind(name)
-		if err != nil {
-			return err
-		}
-		r.kinds[kind] = true
 	}
 	sources := r.sources(own, nil)
 	if p.shared != nil {
@@ -217,6 +213,9 @@ func runMemRecall(tx *engine.Tx, p *memRecallParams, m *recallMemory, w *reply.W
 		for i := range sources {
 			r.gather(&sources[i])
 		}
+		if r.err != nil {
+			return r.err
+		}
 		if r.rank(); r.settled() {
 			return r.show(r.choose(), w)
 		}
@@ -224,252 +223,22 @@ func runMemRecall(tx *engine.Tx, p *memRecallParams, m *recallMemory, w *reply.W
 	}
 }
 
-// source is one owner in a scope that is recalled from, at the moment of the
-// command.
-type source struct {
-	view   *engine.OwnerView
-	scope  memory.Scope
-	except *memory.Scope // a scope whose records come from another source
-}
-
-// sources are the owners of a scope. Where except is given, they are shared.
-func (r *recalling) sources(scope memory.Scope, except *memory.Scope) (list []source) {
-	for _, name := range ownersIn(r.tx, scope) {
-		if view, ok := r.tx.OwnerView([]byte(name)); ok {
-			list = append(list, source{view, scope, except})
-		}
-	}
-	return list
-}
-
-func (r *recalling) accepts(from *source, s *engine.Stored) bool {
-	return from.scope.Contains(s.Key) && (from.except == nil || !from.except.Contains(s.Key)) && r.admits(s)
-}
-
-// gather adds the candidates of a source.
-func (r *recalling) gather(from *source) {
-	if len(r.params.query) > 0 {
-		r.search(from)
-		return
-	}
-	eachRecord(r.tx, from.view, from.scope, nil, func(s engine.Stored, _ uint64) bool {
-		r.scanned++
-		if r.accepts(from, &s) {
-			r.add(from, s, recall.Hit{}, 0)
-		}
-		return true
-	})
-}
-
-func (r *recalling) search(from *source) {
+// readFilters reads what is asked of records but their scope.
+func (r *recalling) readFilters() (err error) {
 	p := r.params
-	query := recall.Query{Text: string(p.query), Limit: r.limit, Neighbours: int(p.neighbours)}
-	if !r.unfiltered || from.view.Perishable > 0 || from.except != nil || string(from.scope.Text()) != from.view.Name {
-		query.Accept = func(doc uint64) bool {
-			s, ok := from.view.ByDoc(doc)
-			return ok && r.accepts(from, &s)
+	for _, name := range p.kinds {
+		kind, err := memory.ParseKind(name)
+		if err != nil {
+			return err
+		}
+		r.kinds[kind] = true
+	}
+	if p.filter != nil {
+		if r.filter, err = memory.ParseFilter(p.filter); err != nil {
+			return err
 		}
 	}
-	result := r.searcher.Search(from.view.Index(), query)
-	r.scanned += result.Scanned
-	for _, hit := range result.Hits {
-		if s, ok := from.view.ByDoc(hit.ID); ok {
-			r.add(from, s, hit, hit.Score/result.Ceiling)
-		}
-	}
-	if n := len(result.Hits); n == r.limit {
-		r.unseen = max(r.unseen, result.Hits[n-1].Score/result.Ceiling)
-	}
-	if p.budget == 0 {
-		return
-	}
-	from.view.Pinned(func(s engine.Stored, doc uint64) bool {
-		isHit := slices.ContainsFunc(result.Hits, func(h recall.Hit) bool { return h.ID == doc })
-		r.scanned++
-		if !isHit && r.accepts(from, &s) {
-			r.add(from, s, recall.Hit{}, 0)
-		}
-		return true
-	})
-}
-
-// admits says whether a record stands and passes the filters.
-func (r *recalling) admits(s *engine.Stored) bool {
-	p, rec := r.params, &r.record
-	if r.tx.Past(s.DeadlineMs) {
-		return false
-	}
-	if r.unfiltered && s.Lasting {
-		return true
-	}
-	mustDecode(s.Bytes, rec)
-	return rec.ValidAt(r.tx.NowMs()) && rec.Confidence >= p.minConfidence &&
-		(len(p.kinds) == 0 || r.kinds[rec.Kind]) &&
-		(!p.hasFrom || rec.UpdatedMs >= p.from) && (!p.hasTo || rec.UpdatedMs <= p.to) &&
-		(p.tagMatch == 0 || p.tagged(rec))
-}
-
-func (p *memRecallParams) tagged(rec *memory.Record) bool {
-	for _, tag := range p.tags {
-		if rec.HasTag(tag) != (p.tagMatch == tagsAll) {
-			return p.tagMatch == tagsAny
-		}
-	}
-	return p.tagMatch == tagsAll
-}
-
-// add makes a record a candidate.
-func (r *recalling) add(from *source, s engine.Stored, hit recall.Hit, relevance float64) {
-	rec := &r.record
-	mustDecode(s.Bytes, rec)
-	r.found = append(r.found, candidate{stored: s, hit: hit, relevance: relevance, updatedMs: rec.UpdatedMs,
-		confidence: rec.Confidence, pinned: rec.Pinned, tier: r.tier(from, s.Key)})
-}
-
-func (r *recalling) tier(from *source, key []byte) recall.Tier {
-	switch {
-	case from.except != nil:
-		return recall.TierShared
-	case r.params.session == nil, bytes.Equal(memory.Key{Text: key, OwnerLen: len(from.view.Name)}.Session(), r.params.session):
-		return recall.TierSession
-	}
-	return recall.TierOwn
-}
-
-// rank scores the candidates and puts them in order: by score, then the newest,
-// then by key.
-func (r *recalling) rank() {
-	ranking := r.ranking()
-	r.ranked = r.ranked[:0]
-	for i := range r.found {
-		c := &r.found[i]
-		c.score = ranking.Score(recall.Signals{
-			Relevance: c.relevance, AgeMs: r.tx.NowMs() - c.updatedMs, Confidence: c.confidence, Tier: c.tier})
-		r.ranked = append(r.ranked, c)
-	}
-	slices.SortFunc(r.ranked, func(a, b *candidate) int {
-		return cmp.Or(cmp.Compare(b.score.Total, a.score.Total), cmp.Compare(b.updatedMs, a.updatedMs), bytes.Compare(a.stored.Key, b.stored.Key))
-	})
-}
-
-func (r *recalling) ranking() recall.Ranking {
-	ranking := r.params.ranking()
-	for i := range r.found {
-		ranking.RelevanceMax = max(ranking.RelevanceMax, r.found[i].relevance)
-	}
-	return ranking
-}
-
-// settled says whether no hit that was not asked for could be among the best: not
-// even if it were of this moment and beyond doubt.
-func (r *recalling) settled() bool {
-	k := int(r.params.topK)
-	if r.unseen == 0 || len(r.ranked) < k {
-		return true
-	}
-	best := r.ranking().Score(recall.Signals{Relevance: r.unseen, Confidence: 1, Tier: recall.TierSession})
-	return r.ranked[k-1].score.Total > best.Total
-}
-
-// choose takes the best, as many as TOPK and BUDGET allow.
-func (r *recalling) choose() []*candidate {
-	p := r.params
-	chosen := r.ranked
-	if p.budget > 0 {
-		slices.SortStableFunc(chosen, func(a, b *candidate) int { return int(flagByte(b.pinned)) - int(flagByte(a.pinned)) })
-	}
-	chosen = chosen[:min(int(p.topK), len(chosen))]
-	if p.budget == 0 && !p.explain {
-		return chosen
-	}
-	items := make([]recall.Item, len(chosen))
-	for i, c := range chosen {
-		c.tokens = r.tokens(c)
-		items[i] = recall.Item{Tokens: c.tokens, Pinned: c.pinned}
-	}
-	if p.budget == 0 {
-		return chosen
-	}
-	budget := int(p.budget)
-	if p.format == recallPrompt {
-		budget -= recall.Estimate(memory.PromptHeader)
-	}
-	places, _ := recall.Pack(items, budget)
-	packed := make([]*candidate, len(places))
-	for i, place := range places {
-		packed[i] = chosen[place]
-	}
-	return packed
-}
-
-// tokens is what a candidate costs in the reply: its line of the prompt, or its
-// value.
-func (r *recalling) tokens(c *candidate) int {
-	mustDecode(c.stored.Bytes, &r.record)
-	if r.params.format == recallPrompt {
-		return recall.Estimate(string(r.promptLine(nil, c)))
-	}
-	return recall.Estimate(string(r.record.Value))
-}
-
-func (r *recalling) show(chosen []*candidate, w *reply.Writer) error {
-	switch r.params.format {
-	case recallPrompt:
-		text := []byte(memory.PromptHeader)
-		for _, c := range chosen {
-			mustDecode(c.stored.Bytes, &r.record)
-			text = r.promptLine(text, c)
-		}
-		w.Verbatim("txt", string(text))
-	case recallJSON:
-		text := []byte{'['}
-		for i, c := range chosen {
-			if i > 0 {
-				text = append(text, ',')
-			}
-			r.fields = r.appendHit(r.fields[:0], c)
-			text = memory.AppendJSON(text, r.fields)
-		}
-		w.Bulk(append(text, ']'))
-	default:
-		w.Array(len(chosen))
-		for _, c := range chosen {
-			r.fields = r.appendHit(r.fields[:0], c)
-			writeMap(w, r.fields)
-		}
-	}
+	r.unfiltered = len(p.kinds) == 0 && p.tagMatch == 0 && !p.hasFrom && !p.hasTo && p.minConfidence == 0 &&
+		len(p.schema) == 0 && r.filter == nil
 	return nil
-}
-
-// promptLine appends the line of a candidate, whose record is decoded.
-func (r *recalling) promptLine(dst []byte, c *candidate) []byte {
-	rec, key := &r.record, c.stored.Key
-	return memory.AppendPromptItem(dst, &memory.PromptItem{
-		TimeMs: rec.UpdatedMs, Kind: rec.Kind, Name: key[r.tx.Layout().OwnerLen(key)+1:],
-		Confidence: rec.Confidence, Value: rec.Value, Text: rec.Text}, time.UTC)
-}
-
-func (r *recalling) appendHit(dst []memory.Field, c *candidate) []memory.Field {
-	rec := &r.record
-	mustDecode(c.stored.Bytes, rec)
-	h := memory.Hit{Key: c.stored.Key, Value: rec.Value, Text: rec.Text, Kind: rec.Kind,
-		TimeMs: rec.UpdatedMs, Source: rec.Source, Score: c.score.Total}
-	if r.params.explain {
-		h.Explain = r.explain(c)
-	}
-	return memory.AppendHitFields(dst, &h)
-}
-
-// explain shows every part of a score, and how many candidates were looked at.
-func (r *recalling) explain(c *candidate) []memory.Field {
-	double := func(name string, value float64) memory.Field {
-		return memory.Field{Name: name, Kind: memory.FieldDouble, Double: value}
-	}
-	return []memory.Field{
-		double("relevance", c.score.Relevance), double("recency", c.score.Recency), double("confidence", c.score.Confidence),
-		double("text", c.hit.Own), double("neighbour", c.hit.Lent),
-		{Name: "tier", Kind: memory.FieldText, Bytes: []byte([...]string{"session", "own", "shared"}[c.tier])},
-		{Name: "tokens", Kind: memory.FieldInteger, Integer: int64(c.tokens)},
-		{Name: "scanned", Kind: memory.FieldInteger, Integer: int64(r.scanned)},
-	}
 }

@@ -229,5 +229,9 @@ func errPath(text []byte, problem string) error {
 	return userError("path '%s' is not a JSONPath: %s", quoteForError(text), problem)
 }
 
+func errFilter(text []byte, at int, problem string) error {
+	return userError("filter '%s' is not an expression: %s at position %d", quoteForError(text), problem, at+1)
+}
+
 // quoteForError makes caller's bytes fit for one line of an error.
 func quoteForError(text []byte) string { return string(Preview(nil, text, 64)) }

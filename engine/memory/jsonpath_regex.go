@@ -74,7 +74,13 @@ func (r *regexes) matches(arguments []spec.PathValue, anchored bool) bool {
 		return false
 	}
 	expression, ok := stringArgument(arguments[1])
-	if !ok || r.err != nil {
+	return ok && r.match(text, expression, anchored)
+}
+
+// match says whether a text, or part of it, fits an expression; its errors are
+// left in err.
+func (r *regexes) match(text, expression string, anchored bool) bool {
+	if r.err != nil {
 		return false
 	}
 	if len(expression) > regexMax {

@@ -72,6 +72,22 @@ func limitPathResult() Limit {
 	return Limit{"mem-path-result-bytes", 64 << 20, "bytes", "a path may select the same node many times"}
 }
 
+func limitFilter() Limit {
+	return Limit{"mem-filter-bytes", 4096, "bytes", "each part of a filter may walk every value in the scope"}
+}
+
+func limitFilterDepth() Limit {
+	return Limit{"mem-filter-depth", 32, "levels", "the parser of filters recurses along parentheses and functions"}
+}
+
+func limitFilterWork() Limit {
+	return Limit{"mem-filter-work", 1 << 30, "bytes", "bytes of values walked by the filter of one recall: about two seconds"}
+}
+
+func limitFilterSteps() Limit {
+	return Limit{"mem-filter-steps", 50_000_000, "steps", "nodes visited by the queries and expressions in the filter of one recall: a few seconds"}
+}
+
 // LimitTags bounds how many tags a record has.
 func LimitTags() Limit {
 	return Limit{"mem-tags", 64, "tags", "tags are compared one by one in every recall"}
@@ -149,6 +165,7 @@ func Limits() []Limit {
 		limitSegments(), limitKey(), limitScope(), LimitValue(), limitValueDepth(),
 		limitPatchDepth(), limitPatchOperations(), limitPatchWork(),
 		limitPath(), limitPaths(), limitPathWork(), limitPathResult(),
+		limitFilter(), limitFilterDepth(), limitFilterWork(), limitFilterSteps(),
 		LimitTags(), limitTag(), LimitName(), LimitNote(), LimitAnchor(), LimitMeta(),
 		LimitPolicies(), LimitPolicySettings(), LimitHistoryVersions(),
 		LimitSchema(), LimitSchemaDepth(), LimitSchemas(), LimitSchemaWork(), LimitSchemaNumber(),

@@ -1,0 +1,83 @@
+package commands
+
+import (
+	"time"
+
+	"reminis/commands/reply"
+	"reminis/engine/memory"
+	"reminis/engine/recall"
+)
+
+// This file owns the forms in which the hits of a recall are shown.
+
+// tokens is what a candidate costs in the reply: its line of the prompt, or its
+// value.
+func (r *recalling) tokens(c *candidate) int {
+	mustDecode(c.stored.Bytes, &r.record)
+	if r.params.format == recallPrompt {
+		return recall.Estimate(string(r.promptLine(nil, c)))
+	}
+	return recall.Estimate(string(r.record.Value))
+}
+
+func (r *recalling) show(chosen []*candidate, w *reply.Writer) error {
+	switch r.params.format {
+	case recallPrompt:
+		text := []byte(memory.PromptHeader)
+		for _, c := range chosen {
+			mustDecode(c.stored.Bytes, &r.record)
+			text = r.promptLine(text, c)
+		}
+		w.Verbatim("txt", string(text))
+	case recallJSON:
+		text := []byte{'['}
+		for i, c := range chosen {
+			if i > 0 {
+				text = append(text, ',')
+			}
+			r.fields = r.appendHit(r.fields[:0], c)
+			text = memory.AppendJSON(text, r.fields)
+		}
+		w.Bulk(append(text, ']'))
+	default:
+		w.Array(len(chosen))
+		for _, c := range chosen {
+			r.fields = r.appendHit(r.fields[:0], c)
+			writeMap(w, r.fields)
+		}
+	}
+	return nil
+}
+
+// promptLine appends the line of a candidate, whose record is decoded.
+func (r *recalling) promptLine(dst []byte, c *candidate) []byte {
+	rec, key := &r.record, c.stored.Key
+	return memory.AppendPromptItem(dst, &memory.PromptItem{
+		TimeMs: rec.UpdatedMs, Kind: rec.Kind, Name: key[r.tx.Layout().OwnerLen(key)+1:],
+		Confidence: rec.Confidence, Value: rec.Value, Text: rec.Text}, time.UTC)
+}
+
+func (r *recalling) appendHit(dst []memory.Field, c *candidate) []memory.Field {
+	rec := &r.record
+	mustDecode(c.stored.Bytes, rec)
+	h := memory.Hit{Key: c.stored.Key, Value: rec.Value, Text: rec.Text, Kind: rec.Kind,
+		TimeMs: rec.UpdatedMs, Source: rec.Source, Score: c.score.Total}
+	if r.params.explain {
+		h.Explain = r.explain(c)
+	}
+	return memory.AppendHitFields(dst, &h)
+}
+
+// explain shows every part of a score, and how many candidates were looked at.
+func (r *recalling) explain(c *candidate) []memory.Field {
+	double := func(name string, value float64) memory.Field {
+		return memory.Field{Name: name, Kind: memory.FieldDouble, Double: value}
+	}
+	return []memory.Field{
+		double("relevance", c.score.Relevance), double("recency", c.score.Recency), double("confidence", c.score.Confidence),
+		double("text", c.hit.Own), double("neighbour", c.hit.Lent),
+		{Name: "tier", Kind: memory.FieldText, Bytes: []byte([...]string{"session", "own", "shared"}[c.tier])},
+		{Name: "tokens", Kind: memory.FieldInteger, Integer: int64(c.tokens)},
+		{Name: "scanned", Kind: memory.FieldInteger, Integer: int64(r.scanned)},
+	}
+}
