@@ -23,6 +23,10 @@ func (x *Index) compact(start *View) {
 		places: make(map[uint64]uint32, start.live),
 	}
 	m.copy(start)
+	if start.graph != nil && start.live >= x.graphMin/2 {
+		m.to.graph = start.graph.repaired(&m.to.space, m.moved)
+		m.to.measure(x.measureMin)
+	}
 	for v := x.View(); v.count-len(m.moved) > catchUpMax; v = x.View() {
 		if v.generation != start.generation {
 			return

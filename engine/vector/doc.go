@@ -5,11 +5,15 @@
 // One Index per owner and number of dimensions. The writer calls Add and Remove;
 // both take constant time. A reader takes a View at its command's position in
 // the order of commands, in constant time too, and searches it later, on any
-// goroutine, with no lock: writes go on and the view does not move. When
-// NeedsBuild says so, a background goroutine calls Build. Parse and Append
-// translate a vector's bytes.
+// goroutine, with no lock: writes go on and the view does not move. While
+// NeedsBuild says so, a background goroutine calls Build, which does a second's
+// work at most. Parse and Append translate a vector's bytes.
 //
 // # Scores
+//
+// Up to 20,000 vectors the answer is exact. Beyond that a graph is walked
+// through, which may miss some of the best; what it answers has its exact score,
+// was live when the view was taken, and was accepted.
 //
 // Vectors are scaled to length 1 when they are added, and an inner product of
 // two is their cosine. The fast inner product chooses a few candidates more than
@@ -34,6 +38,25 @@
 // Int8 is for owners of many vectors that are kept elsewhere too: codes choose
 // four times as many candidates as are wanted, and Query.Fetch has those scored
 // exactly.
+//
+// # Graph
+//
+// HNSW (16 links, 32 on the lowest level, a node of 16 on the level above), in
+// four slices without pointers, about 145 bytes a vector. A view has the graph
+// and, beyond what that covers, scans: so a graph never changes once published.
+// Build copies it (13 MB per 100,000 vectors, some milliseconds) and inserts the
+// next 1,024 into the copy. The dead stay, as ways to others, until compaction;
+// then a node that linked to a dead one chooses anew among what it and the dead
+// one linked to, which costs a tenth of inserting all again and finds as much.
+// Vectors that are the same bit by bit, as equal texts have them, are one node
+// and its twins: as nodes they would fill each other's links and be an island.
+//
+// A graph is no use where no vector is much nearer than the others. So it is
+// measured on its own vectors, each time it has grown by a quarter: walks get as
+// wide as it takes to find 99 % of their neighbours, and where that compares a
+// third of the vectors or more, searches go on to scan. They also do if less than
+// an eighth of the vectors are accepted, asking Accept first; if very many hits
+// are wanted; and if the walk found too few.
 //
 // # Assembly
 //

@@ -22,6 +22,9 @@ type Options struct {
 type Index struct {
 	dimensions int
 	options    Options
+	graphMin   int // these are for tests to lower; see limits.go
+	graphStep  int
+	measureMin int
 
 	mu     sync.Mutex        // held briefly, never while vectors are compared
 	now    View              // what lives; its dead change only while not shared
@@ -35,6 +38,7 @@ type Index struct {
 // NewIndex answers an empty index for vectors of so many dimensions.
 func NewIndex(dimensions int, options Options) *Index {
 	x := &Index{dimensions: dimensions, options: options}
+	x.graphMin, x.graphStep, x.measureMin = graphMin, graphStep, measureMin
 	x.reset()
 	return x
 }
@@ -108,17 +112,43 @@ func (x *Index) View() *View {
 func (x *Index) NeedsBuild() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.now.sparse()
+	return x.now.sparse() || x.lags(&x.now)
 }
 
-// Build does one step of what makes searches faster and memory less: it is for a
-// background goroutine, as long as NeedsBuild says so. Searches are right without
-// it. Writers and searches go on meanwhile.
+// Build does one step of what makes searches faster and memory less, of a second
+// or so: it is for a background goroutine, as long as NeedsBuild says so.
+// Searches are right without it. Writers and searches go on meanwhile.
 func (x *Index) Build() {
 	x.building.Lock()
 	defer x.building.Unlock()
-	if v := x.View(); v.sparse() {
+	switch v := x.View(); {
+	case v.sparse():
 		x.compact(v)
+	case x.lags(v):
+		x.extend(v)
+	}
+}
+
+// lags tells whether so many vectors wait for a graph that they should be in it.
+// One that was of no use is given another chance at twice its size.
+func (x *Index) lags(v *View) bool {
+	g := v.graph
+	if g == nil {
+		return v.live >= x.graphMin
+	}
+	useless := g.measured > 0 && g.width == 0
+	return v.count-g.count >= x.graphStep && !(useless && v.count < 2*g.measured)
+}
+
+// extend puts the vectors that wait longest into the graph. building is held.
+func (x *Index) extend(v *View) {
+	next := *v
+	next.graph = v.graph.grown(&v.space, v.dead, min(v.count, v.graphed()+x.graphStep))
+	next.measure(x.measureMin)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.now.generation == v.generation {
+		x.now.graph, x.view = next.graph, nil
 	}
 }
 
@@ -126,6 +156,7 @@ func (x *Index) Build() {
 type Stats struct {
 	Vectors   int // that live
 	Dead      int // that compaction will drop
+	Waiting   int // that are scanned because no graph has them, dead or not
 	SizeBytes int
 }
 
@@ -137,6 +168,7 @@ func (x *Index) Stats() Stats {
 	return Stats{
 		Vectors:   x.now.live,
 		Dead:      x.now.count - x.now.live,
-		SizeBytes: x.now.sizeBytes() + len(x.now.dead)*8 + len(x.places)*placeBytes,
+		Waiting:   x.now.count - x.now.graphed(),
+		SizeBytes: x.now.sizeBytes() + x.now.graph.sizeBytes() + len(x.now.dead)*8 + len(x.places)*placeBytes,
 	}
 }

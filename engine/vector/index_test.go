@@ -164,8 +164,12 @@ func TestCompaction(t *testing.T) {
 // TestModel adds, removes, views and builds by chance and compares every view
 // with the model's state at its moment, also long after.
 func TestModel(t *testing.T) {
+	seeds := 15
+	if testing.Short() {
+		seeds = 3
+	}
 	for _, mode := range modes {
-		for seed := range uint64(15) {
+		for seed := range uint64(seeds) {
 			testModel(t, mode.options, seed)
 		}
 	}
@@ -182,6 +186,7 @@ func testModel(t *testing.T, options Options, seed uint64) {
 	dimensions := 1 + rng.IntN(40)
 	span := uint64(1 + rng.IntN(400)) // of ids
 	x, m := NewIndex(dimensions, options), model{}
+	x.graphMin, x.graphStep = 40, 30
 	var views []frozen
 	for range 1500 {
 		id := rng.Uint64N(span)
@@ -209,7 +214,9 @@ func testModel(t *testing.T, options Options, seed uint64) {
 		}
 	}
 	for _, f := range append(views, frozen{x.View(), m}) {
-		f.check(t, rng, fmt.Sprintf("%+v, seed %d", options, seed))
+		what := fmt.Sprintf("%+v, seed %d", options, seed)
+		f.check(t, rng, what)
+		f.checkWalk(t, rng, what)
 	}
 }
 
@@ -236,12 +243,39 @@ func (f frozen) check(t *testing.T, rng *rand.Rand, what string) {
 	}
 }
 
+// checkWalk has the graph answer alone, if there is one: all that it answers must
+// be right, though it need not be all.
+func (f frozen) checkWalk(t *testing.T, rng *rand.Rand, what string) {
+	t.Helper()
+	if f.view.graph == nil {
+		return
+	}
+	checkGraph(t, f.view, what)
+	q := Query{
+		Vector: randomVector(rng, f.view.Dimensions()),
+		Limit:  1 + rng.IntN(30),
+		Accept: func(id uint64) bool { return id%3 > 0 },
+		Fetch:  f.want.fetch,
+	}
+	got := f.view.search(q, func(s *search) { s.walk(s.best.limit) })
+	for i, h := range got.Hits {
+		v, ok := f.want[h.ID]
+		if !ok || !q.Accept(h.ID) || h.Score != cosine(q.Vector, v) {
+			t.Fatalf("%s: hit %d of a walk is %v", what, i, h)
+		}
+		if i > 0 && (got.Hits[i-1].Score < h.Score || got.Hits[i-1] == h) {
+			t.Fatalf("%s: a walk answers %v", what, got.Hits)
+		}
+	}
+}
+
 // TestConcurrent searches views while vectors come and go and builds run: for
 // the race detector, and for what compaction copies late.
 func TestConcurrent(t *testing.T) {
 	const dimensions, rounds, span = 8, 40, 300
 	rng := rand.New(rand.NewPCG(5, 5))
 	x, m := NewIndex(dimensions, Options{}), model{}
+	x.graphMin, x.graphStep = 100, 50
 	var work sync.WaitGroup
 	for round := range rounds {
 		for range 150 {

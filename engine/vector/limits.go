@@ -38,4 +38,52 @@ const (
 	// catchUpMax is how many vectors compaction copies while writers wait, some
 	// 0.1 ms; what was added in the meantime beyond that it copies before.
 	catchUpMax = 256
+
+	// baseLinks and upperLinks are how many links a node has at most, on level 0
+	// and above; twice as many below is what HNSW's authors found. More would
+	// find more per candidate, for memory and time in proportion.
+	baseLinks  = 2 * upperLinks
+	upperLinks = 16
+
+	// upperBits says how many of a node's hash bits must be zero for one level
+	// more: one node of 16 goes up, as many as a list has links. levelMax is
+	// never reached.
+	upperBits = 4
+	levelMax  = 15
+
+	// insertWidth is how many candidates a walk keeps when a vector is inserted.
+	insertWidth = 100
+
+	// searchWidth is how many it keeps at least when one is searched for, and
+	// searchWidthMax at most, by measurement; twice as many as are wanted if
+	// that is more.
+	searchWidth    = 128
+	searchWidthMax = 4 * searchWidth
+	widthFactor    = 2
+
+	// walkShare is the share (1/n) of a graph above which a walk's width makes a
+	// scan the better choice: a walk compares some 16 vectors per candidate.
+	walkShare = 32
+
+	// A graph of measureMin is measured with measureQueries of its own vectors, each for
+	// measureLimit neighbours, and again when it has grown by 1/measureShare: 32
+	// scans for each quarter more are a hundredth of what inserting it costs.
+	// Walks must find recallMin of recallScale neighbours, and compare less than
+	// 1/scanGain of the vectors: one out of order costs as much as two or three
+	// in order.
+	measureMin     = graphMin / 2
+	measureQueries = 32
+	measureLimit   = 10
+	measureShare   = 4
+	recallMin      = 990
+	recallScale    = 1000
+	scanGain       = 3
+
+	// graphMin is how many vectors deserve a graph: a scan of that many takes
+	// about as long as everything else that a recall does. Half as many keep it.
+	graphMin = 20_000
+
+	// graphStep is how many vectors may wait for the graph, being scanned (some
+	// 0.1 ms), and how many a Build inserts (some 0.5 s).
+	graphStep = 1024
 )

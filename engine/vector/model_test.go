@@ -64,3 +64,31 @@ func randomVector(rng *rand.Rand, dimensions int) []float32 {
 	}
 	return v
 }
+
+// mixture draws vectors from as many Gaussians as there are centers, each as wide
+// as the centers are apart times spread: as texts of a few hundred subjects lie.
+func mixture(rng *rand.Rand, n, dimensions, centers int, spread float64) [][]float32 {
+	middle := make([][]float32, centers)
+	for i := range middle {
+		middle[i] = randomVector(rng, dimensions)
+	}
+	vectors := make([][]float32, n)
+	for i := range vectors {
+		v := randomVector(rng, dimensions)
+		for j, f := range middle[rng.IntN(centers)] {
+			v[j] = f + float32(spread)*v[j]
+		}
+		vectors[i] = v
+	}
+	return vectors
+}
+
+// randomVectors draws vectors in all directions: the hardest there are, since
+// none is much nearer than the others. Nothing that means something lies so.
+func randomVectors(rng *rand.Rand, n, dimensions int) [][]float32 {
+	vectors := make([][]float32, n)
+	for i := range vectors {
+		vectors[i] = randomVector(rng, dimensions)
+	}
+	return vectors
+}

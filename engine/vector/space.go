@@ -147,6 +147,19 @@ func (s *space) targetAt(position int) target {
 	return target{numbers: s.numbersOf(c, i)}
 }
 
+// vector answers a copy of the vector at a position, as the space has it.
+func (s *space) vector(position int) []float32 {
+	c, i := s.at(position)
+	if !s.coded {
+		return slices.Clone(s.numbersOf(c, i))
+	}
+	v := make([]float32, s.dimensions)
+	for j, code := range s.codesOf(c, i) {
+		v[j] = float32(code) * c.scales[i]
+	}
+	return v
+}
+
 // score is the cosine between t and the vector at a position, but for rounding.
 func (s *space) score(t *target, position int) float32 {
 	c, i := s.at(position)

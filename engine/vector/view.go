@@ -1,5 +1,6 @@
-// This file owns what is asked of a view, and the exact scan that answers it. It
-// must not know of locks, keys or rights.
+// This file owns what is asked of a view, the scan that answers it exactly, and
+// when a walk through the graph does instead. It must not know of locks, keys or
+// rights.
 
 package vector
 
@@ -14,6 +15,7 @@ type View struct {
 	space
 	dead       bitmap // positions
 	live       int
+	graph      *graph // of the first positions, nil while there is none
 	generation uint64 // changes when positions change their meaning
 }
 
@@ -51,9 +53,19 @@ func (v *View) Len() int { return v.live }
 // Dimensions is how many numbers each vector has.
 func (v *View) Dimensions() int { return v.dimensions }
 
-// Search answers the vectors most like the query's.
-func (v *View) Search(q Query) Result {
-	return v.search(q, func(s *search) { s.scan(0, v.count) })
+// Search answers the vectors most like the query's. A large view is searched by
+// its graph, and may miss some.
+func (v *View) Search(q Query) Result { return v.search(q, (*search).find) }
+
+// SearchExactly answers the vectors most like the query's, whatever it takes.
+func (v *View) SearchExactly(q Query) Result { return v.search(q, (*search).scanAll) }
+
+// graphed is how many positions the graph has.
+func (v *View) graphed() int {
+	if v.graph == nil {
+		return 0
+	}
+	return v.graph.count
 }
 
 // sparse tells whether so many vectors are dead that the others should move
@@ -126,6 +138,48 @@ func (s *search) isSelective() bool {
 	}
 	return accepted < sampleVectors/selectiveShare
 }
+
+// find walks where that pays, and scans what the graph does not have, or all if
+// it did not find enough.
+func (s *search) find() {
+	g := s.view.graph
+	if g == nil || g.width == 0 || s.selective {
+		s.scanAll()
+		return
+	}
+	width := max(g.width, widthFactor*s.best.limit)
+	if width > max(g.width, g.count/walkShare) {
+		s.scanAll()
+		return
+	}
+	s.walk(width)
+	s.scan(g.count, s.view.count)
+	if !s.best.full() {
+		s.best.reset(s.best.limit)
+		s.scanAll()
+	}
+}
+
+// walk offers what the graph has near the target.
+func (s *search) walk(width int) {
+	v := s.view
+	if v.graph.top == noLevel {
+		return
+	}
+	w := newWalker(&v.space, v.graph)
+	start := []candidate{w.descend(&s.target, 0)}
+	w.walk(&s.target, 0, width, start, func(c candidate) bool {
+		return !v.dead.has(int(c.position)) && (s.accept == nil || s.accept(c.id))
+	})
+	s.scanned += w.scanned
+	for _, c := range w.best.candidates {
+		if !s.best.refuses(c) {
+			s.best.offer(c)
+		}
+	}
+}
+
+func (s *search) scanAll() { s.scan(0, s.view.count) }
 
 // scan offers every vector from first to before limit.
 func (s *search) scan(first, limit int) {
