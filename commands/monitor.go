@@ -2,12 +2,12 @@ package commands
 
 import (
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"reminis/commands/grammar"
+	"reminis/commands/quoting"
 	"reminis/commands/reply"
 )
 
@@ -81,44 +81,12 @@ func (s *Session) showMonitors(c *Command, argv [][]byte) {
 		return
 	}
 	now := time.Now()
-	var line strings.Builder
-	fmt.Fprintf(&line, "+%d.%06d [%d %s]", now.Unix(), now.Nanosecond()/1000, s.DB, s.Peer.RemoteAddr())
+	line := fmt.Appendf(nil, "+%d.%06d [%d %s]", now.Unix(), now.Nanosecond()/1000, s.DB, s.Peer.RemoteAddr())
 	for i, arg := range argv {
-		line.WriteByte(' ')
 		if s.secret(c, argv, i) {
 			arg = []byte(redacted)
 		}
-		writeQuoted(&line, arg)
+		line = quoting.AppendQuoted(append(line, ' '), string(arg))
 	}
-	line.WriteString("\r\n")
-	s.Core.Observation.monitors.push([]byte(line.String()))
-}
-
-// writeQuoted writes an argument as sds.c's sdscatrepr does.
-func writeQuoted(out *strings.Builder, arg []byte) {
-	out.WriteByte('"')
-	for _, c := range arg {
-		switch c {
-		case '\\', '"':
-			out.WriteByte('\\')
-			out.WriteByte(c)
-		case '\n':
-			out.WriteString(`\n`)
-		case '\r':
-			out.WriteString(`\r`)
-		case '\t':
-			out.WriteString(`\t`)
-		case '\a':
-			out.WriteString(`\a`)
-		case '\b':
-			out.WriteString(`\b`)
-		default:
-			if c >= ' ' && c <= '~' {
-				out.WriteByte(c)
-			} else {
-				fmt.Fprintf(out, `\x%02x`, c)
-			}
-		}
-	}
-	out.WriteByte('"')
+	s.Core.Observation.monitors.push(append(line, "\r\n"...))
 }

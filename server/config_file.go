@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"reminis/commands/quoting"
 )
 
 // includeDepthMax bounds how deep files may include files, so that a file that
@@ -104,15 +106,15 @@ func commandLine(arguments []string, path *string) (options string, fromStdin bo
 			}
 			b.WriteString(argument[2:])
 			b.WriteByte(' ')
-			words, _ := splitWords([]byte(argument))
-			hasValue = len(words) > 1
+			parts, _ := quoting.Split([]byte(argument))
+			hasValue = len(parts) > 1
 			// `--save` without a value is `--save ""`, as before Redis 7.
 			if strings.EqualFold(argument, "--save") && (last || strings.HasPrefix(arguments[i+1], "--")) {
 				b.WriteString(`""`)
 				hasValue = true
 			}
 		default:
-			b.WriteString(quoteWord(argument))
+			b.WriteString(quoting.Quote(argument))
 			b.WriteByte(' ')
 			hasValue = true
 		}
@@ -170,42 +172,42 @@ func (l *loader) lines(source, content string, depth int) error {
 }
 
 func (l *loader) line(line string, depth int) error {
-	split, ok := splitWords([]byte(line))
+	split, ok := quoting.Split([]byte(line))
 	if !ok {
 		return configText("Unbalanced quotes in configuration line")
 	}
 	if len(split) == 0 {
 		return nil
 	}
-	words := make([]string, len(split))
+	given := make([]string, len(split))
 	for i, word := range split {
-		words[i] = string(word)
+		given[i] = string(word)
 	}
-	name := strings.ToLower(words[0])
+	name := strings.ToLower(given[0])
 	if d := l.config.byName[name]; d != nil {
-		return l.set(d, words[1:])
+		return l.set(d, given[1:])
 	}
-	return l.other(name, words[1:], depth)
+	return l.other(name, given[1:], depth)
 }
 
 // set gives a directive its value.
-func (l *loader) set(d *directive, words []string) error {
-	if !d.is(multi) && len(words) != 1 {
+func (l *loader) set(d *directive, given []string) error {
+	if !d.is(multi) && len(given) != 1 {
 		return errWordCount
 	}
-	if d.is(multi) && len(words) == 1 && words[0] != "" {
+	if d.is(multi) && len(given) == 1 && given[0] != "" {
 		// "--bind '127.0.0.1 ::1'" is one word that holds several.
-		split, ok := splitWords([]byte(words[0]))
+		split, ok := quoting.Split([]byte(given[0]))
 		if !ok {
 			return configText("Unbalanced quotes in configuration line")
 		}
-		words = words[:0:0]
+		given = given[:0:0]
 		for _, word := range split {
-			words = append(words, string(word))
+			given = append(given, string(word))
 		}
 	}
 	current := l.config.values[d.name]
-	v, err := d.read(words, current.text)
+	v, err := d.read(given, current.text)
 	if err != nil {
 		return err
 	}

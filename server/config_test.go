@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"reminis/commands/quoting"
 )
 
 func load(t *testing.T, arguments ...string) *Config {
@@ -135,7 +137,7 @@ func TestRefusedAtDefault(t *testing.T) {
 		if !d.refused {
 			continue
 		}
-		line := d.name + " " + quoteWord(d.initial)
+		line := d.name + " " + quoting.Quote(d.initial)
 		if d.name == "replicaof" {
 			line = "replicaof no one"
 		}

@@ -4,7 +4,11 @@
 
 package server
 
-import "bytes"
+import (
+	"bytes"
+
+	"reminis/commands/quoting"
+)
 
 // A span is where an argument lies, relative to the first byte of its command.
 // A command is bounded by client-query-buffer-limit; more than 4 GB of one is
@@ -233,11 +237,11 @@ func (r *reader) nextInline(data []byte) (size int, found outcome) {
 	if end > 0 && line[end-1] == '\r' {
 		line = line[:end-1]
 	}
-	words, ok := splitWords(line)
+	split, ok := quoting.Split(line)
 	if !ok {
 		return 0, r.fail("unbalanced quotes in request")
 	}
-	r.inline = words
+	r.inline = split
 	r.at = end + 1
 	return r.at, complete
 }

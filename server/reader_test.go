@@ -246,15 +246,6 @@ func TestReaderAllocations(t *testing.T) {
 	}
 }
 
-func TestQuoteWord(t *testing.T) {
-	for _, word := range []string{"", "a b", "\"'\\", "\x00\x01\xff\n\r\t\a\b", "ü"} {
-		words, ok := splitWords([]byte(quoteWord(word)))
-		if !ok || len(words) != 1 || !bytes.Equal(words[0], []byte(word)) {
-			t.Errorf("%q comes back as %q", word, words)
-		}
-	}
-}
-
 func BenchmarkReader(b *testing.B) {
 	data := []byte(strings.Repeat(request("SET", "key:000000012345", "0123456789abcdef0123456789abcdef"), 64))
 	var r reader

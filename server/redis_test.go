@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"reminis/commands/quoting"
 )
 
 // startRedis starts a redis-server for one test and returns its address.
@@ -283,7 +285,7 @@ func damagedPipeline(random *rand.Rand) []byte {
 		case 0:
 			sent = append(sent, "PING\r\n"...)
 		case 1:
-			sent = append(sent, "ECHO "+quoteWord(word)+"\n"...)
+			sent = append(sent, "ECHO "+quoting.Quote(word)+"\n"...)
 		case 2:
 			sent = append(sent, []string{"\r\n", "*0\r\n", "*-1\r\n", "*1\r\n$0\r\n\r\n"}[random.IntN(4)]...)
 		case 3:

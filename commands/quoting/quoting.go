@@ -1,14 +1,14 @@
-// This file owns Redis's quoting rules, which inline requests, redis.conf and
-// CONFIG SET share. It must not know who asks.
+// Package quoting is Redis's way to write words in one line (sds.c sdssplitargs and
+// sdscatrepr): inline requests, redis.conf, CONFIG SET, selectors of users and
+// MONITOR share it. It is a leaf and must not know who asks.
+package quoting
 
-package server
-
-// splitWords splits a line into words. Words may be in double quotes, with the
+// Split splits a line into words. Words may be in double quotes, with the
 // escapes \n \r \t \b \a \xHH and \ before any other byte, or in single quotes,
 // with \' only. A closing quote must be followed by a space or the end. A NUL
 // ends the line. It reports false for unbalanced quotes. The words do not alias
 // line.
-func splitWords(line []byte) ([][]byte, bool) {
+func Split(line []byte) ([][]byte, bool) {
 	words := [][]byte{}
 	at := 0
 	for {
@@ -85,32 +85,35 @@ func readSingleQuoted(word, line []byte, at int) ([]byte, int, bool) {
 	return nil, 0, false
 }
 
-// quoteWord is the inverse of splitWords for one word, as Redis writes words
-// into a configuration.
-func quoteWord(word string) string {
+// Quote is the inverse of Split for one word, as Redis writes words into a
+// configuration.
+func Quote(word string) string { return string(AppendQuoted(nil, word)) }
+
+// AppendQuoted appends Quote's text.
+func AppendQuoted(dst []byte, word string) []byte {
 	const digits = "0123456789abcdef"
-	quoted := []byte{'"'}
+	dst = append(dst, '"')
 	for i := range len(word) {
 		switch c := word[i]; {
 		case c == '\\' || c == '"':
-			quoted = append(quoted, '\\', c)
+			dst = append(dst, '\\', c)
 		case c == '\n':
-			quoted = append(quoted, `\n`...)
+			dst = append(dst, `\n`...)
 		case c == '\r':
-			quoted = append(quoted, `\r`...)
+			dst = append(dst, `\r`...)
 		case c == '\t':
-			quoted = append(quoted, `\t`...)
+			dst = append(dst, `\t`...)
 		case c == '\a':
-			quoted = append(quoted, `\a`...)
+			dst = append(dst, `\a`...)
 		case c == '\b':
-			quoted = append(quoted, `\b`...)
+			dst = append(dst, `\b`...)
 		case c < ' ' || c > '~':
-			quoted = append(quoted, '\\', 'x', digits[c>>4], digits[c&15])
+			dst = append(dst, '\\', 'x', digits[c>>4], digits[c&15])
 		default:
-			quoted = append(quoted, c)
+			dst = append(dst, c)
 		}
 	}
-	return string(append(quoted, '"'))
+	return append(dst, '"')
 }
 
 // endsWord reports whether a word may end before at.
