@@ -2,7 +2,6 @@ package commands
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/hex"
 	"slices"
 	"strconv"
@@ -12,8 +11,8 @@ import (
 	"reminis/commands/reply"
 )
 
-// This file owns ACL: the categories of commands, derived from what they
-// declare, and what is true of the one user that there is. It must not know any
+// This file owns the categories of commands, derived from what they declare, and
+// ACL's subcommands that have nothing to do with users. It must not know any
 // command by name.
 
 // aclCategories are in the order in which Redis lists them, and ours behind them.
@@ -85,16 +84,19 @@ func aclCommand() *Command {
 		Name: "acl", Family: Server, Since: "6.0.0", Complexity: "Depends on subcommand.",
 		Summary: "A container for Access List Control commands ",
 	},
-		aclCatCommand(), aclGenPassCommand(), aclGetUserCommand(), aclListCommand(), aclUsersCommand(), aclWhoAmICommand(),
-		aclLogCommand(), aclSetUserCommand(), aclDelUserCommand(),
-		aclFileCommand("load", "Reload the ACLs from the configured ACL file"),
-		aclFileCommand("save", "Save the current ACL rules in the configured ACL file"),
+		aclCatCommand(), aclDelUserCommand(), aclDryRunCommand(), aclGenPassCommand(), aclGetUserCommand(), aclListCommand(),
+		aclLoadCommand(), aclLogCommand(), aclSaveCommand(), aclSetUserCommand(), aclUsersCommand(), aclWhoAmICommand(),
 		helpSince("6.0.0", nil, "acl",
 			"CAT [<category>]", "    List all commands that belong to <category>, or all command categories", "    when no category is specified.",
-			"GENPASS [<bits>]", "    Generate a secure 256-bit user password. The optional `bits` argument can", "    be used to specify a different size.",
+			"DELUSER <username> [<username> ...]", "    Delete a list of users.",
+			"DRYRUN <username> <command> [<arg> ...]", "    Returns whether the user can execute the given command without executing the command.",
 			"GETUSER <username>", "    Get the user's details.",
+			"GENPASS [<bits>]", "    Generate a secure 256-bit user password. The optional `bits` argument can", "    be used to specify a different size.",
 			"LIST", "    Show users details in config file format.",
+			"LOAD", "    Reload users from the ACL file.",
 			"LOG [<count> | RESET]", "    Show the ACL log entries.",
+			"SAVE", "    Save the current config to the ACL file.",
+			"SETUSER <username> <attribute> [<attribute> ...]", "    Create or modify a user with the specified attributes.",
 			"USERS", "    List all the registered usernames.",
 			"WHOAMI", "    Return the current connection username."),
 	)
@@ -102,7 +104,19 @@ func aclCommand() *Command {
 
 const aclFlags = NoScript | Loading | Stale
 
-type aclCatParams struct{ category []byte }
+// tooMany takes what stands behind the last argument of a subcommand: it is an
+// error of ACL's, which the arity does not say.
+func tooMany[P any](field func(*P) *[][]byte) grammar.Node {
+	return grammar.Opt(grammar.Rest("extra", field).DocumentedAs())
+}
+
+// errACLUsage is that error.
+func (s *Session) errACLUsage() error { return errUsage("ACL", s.words[1]) }
+
+type aclCatParams struct {
+	category []byte
+	extra    [][]byte
+}
 
 func aclCatCommand() *Command {
 	return onSession(Declaration{
@@ -111,10 +125,14 @@ func aclCatCommand() *Command {
 		Flags:   aclFlags, Reply: reply.ArrayOf(reply.Bulk()),
 	}, grammar.Compile[aclCatParams](
 		grammar.Opt(grammar.Bytes("categoryname", func(p *aclCatParams) *[]byte { return &p.category })),
-	).WithArity(-1, "a second argument is an error of the handler's"), runACLCat)
+		tooMany(func(p *aclCatParams) *[][]byte { return &p.extra }),
+	), runACLCat)
 }
 
 func runACLCat(s *Session, p *aclCatParams, w *reply.Writer) error {
+	if len(p.extra) > 0 {
+		return s.errACLUsage()
+	}
 	if p.category == nil {
 		w.Array(len(aclCategories()))
 		for _, name := range aclCategories() {
@@ -145,7 +163,10 @@ func (t *Table) writeNames(w *reply.Writer, keep func(c *Command) bool) {
 // genPassBitsMax is Redis's limit of ACL GENPASS.
 const genPassBitsMax = 4096
 
-type aclGenPassParams struct{ bits int64 }
+type aclGenPassParams struct {
+	bits  int64
+	extra [][]byte
+}
 
 func aclGenPassCommand() *Command {
 	return onSession(Declaration{
@@ -155,177 +176,14 @@ func aclGenPassCommand() *Command {
 	}, grammar.Compile[aclGenPassParams](
 		grammar.Opt(grammar.Int("bits", func(p *aclGenPassParams) *int64 { return &p.bits }).Default(256).Range(1, genPassBitsMax).
 			Fail(grammar.OutOfRange, "ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to "+strconv.Itoa(genPassBitsMax))),
-	).WithArity(-1, "a second argument is an error of the handler's"), func(_ *Session, p *aclGenPassParams, w *reply.Writer) error {
+		tooMany(func(p *aclGenPassParams) *[][]byte { return &p.extra }),
+	), func(s *Session, p *aclGenPassParams, w *reply.Writer) error {
+		if len(p.extra) > 0 {
+			return s.errACLUsage()
+		}
 		var random [genPassBitsMax / 8]byte
 		_, _ = rand.Read(random[:]) // never fails, or the program ends
 		w.BulkString(hex.EncodeToString(random[:])[:(p.bits+3)/4])
 		return nil
 	})
-}
-
-type aclUserParams struct{ user []byte }
-
-func aclGetUserCommand() *Command {
-	return onSession(Declaration{
-		Name: "getuser", Since: "6.0.0", Complexity: "O(N). Where N is the number of password, command and pattern rules that the user has.",
-		Summary: "Get the rules for a specific ACL user",
-		Flags:   aclFlags | Admin,
-		History: []Change{
-			{"6.2.0", "Added Pub/Sub channel patterns."},
-			{"7.0.0", "Added selectors and changed the format of key and channel patterns from a list to their rule representation."},
-		},
-		Reply: reply.Nullable(reply.Record(
-			reply.Field{Key: "flags", Value: reply.SetOf(reply.Bulk())}, reply.Field{Key: "passwords", Value: reply.ArrayOf(reply.Bulk())},
-			reply.Field{Key: "commands", Value: reply.Bulk()}, reply.Field{Key: "keys", Value: reply.Bulk()},
-			reply.Field{Key: "channels", Value: reply.Bulk()}, reply.Field{Key: "selectors", Value: reply.ArrayOf(reply.Any())},
-		)),
-	}, grammar.Compile[aclUserParams](
-		grammar.Bytes("username", func(p *aclUserParams) *[]byte { return &p.user }),
-	), runACLGetUser)
-}
-
-func runACLGetUser(s *Session, p *aclUserParams, w *reply.Writer) error {
-	if string(p.user) != defaultUser {
-		w.Null()
-		return nil
-	}
-	flags, passwords := []string{"on", "nopass"}, []string(nil)
-	if password := s.Core.password(); password != "" {
-		flags, passwords = flags[:1], []string{passwordHash(password)}
-	}
-	w.Map(6)
-	w.BulkString("flags")
-	w.Set(len(flags))
-	for _, flag := range flags {
-		w.BulkString(flag)
-	}
-	w.BulkString("passwords")
-	w.Array(len(passwords))
-	for _, hash := range passwords {
-		w.BulkString(hash)
-	}
-	for _, rule := range []struct{ name, value string }{{"commands", "+@all"}, {"keys", "~*"}, {"channels", "&*"}} {
-		w.BulkString(rule.name)
-		w.BulkString(rule.value)
-	}
-	w.BulkString("selectors")
-	w.Array(0)
-	return nil
-}
-
-// passwordHash is how ACLs show a password.
-func passwordHash(password string) string {
-	sum := sha256.Sum256([]byte(password))
-	return hex.EncodeToString(sum[:])
-}
-
-func aclListCommand() *Command {
-	return onSession(Declaration{
-		Name: "list", Since: "6.0.0", Complexity: "O(N). Where N is the number of configured users.",
-		Summary: "List the current ACL rules in ACL config file format",
-		Flags:   aclFlags | Admin, Reply: reply.ArrayOf(reply.Bulk()),
-	}, grammar.Compile[noParams](), func(s *Session, _ *noParams, w *reply.Writer) error {
-		secret := "nopass"
-		if password := s.Core.password(); password != "" {
-			secret = "#" + passwordHash(password)
-		}
-		w.Array(1)
-		w.BulkString("user " + defaultUser + " on " + secret + " ~* &* +@all")
-		return nil
-	})
-}
-
-func aclUsersCommand() *Command {
-	return onSession(Declaration{
-		Name: "users", Since: "6.0.0", Complexity: "O(N). Where N is the number of configured users.",
-		Summary: "List the username of all the configured ACL rules",
-		Flags:   aclFlags | Admin, Reply: reply.ArrayOf(reply.Bulk()),
-	}, grammar.Compile[noParams](), func(_ *Session, _ *noParams, w *reply.Writer) error {
-		w.Array(1)
-		w.BulkString(defaultUser)
-		return nil
-	})
-}
-
-func aclWhoAmICommand() *Command {
-	return onSession(Declaration{
-		Name: "whoami", Since: "6.0.0", Complexity: "O(1)",
-		Summary: "Return the name of the user associated to the current connection",
-		Flags:   aclFlags, Reply: reply.Bulk(),
-	}, grammar.Compile[noParams](), func(s *Session, _ *noParams, w *reply.Writer) error {
-		w.BulkString(s.User)
-		return nil
-	})
-}
-
-type aclLogParams struct {
-	reset bool
-	count int64
-}
-
-// aclLogCommand: failed AUTHs are not kept, so the log is empty.
-func aclLogCommand() *Command {
-	return onSession(Declaration{
-		Name: "log", Since: "6.0.0", Complexity: "O(N) with N being the number of entries shown.",
-		Summary: "List latest events denied because of ACLs in place",
-		Flags:   aclFlags | Admin, Reply: reply.OneOf(reply.OK(), reply.ArrayOf(reply.Any())),
-	}, grammar.Compile[aclLogParams](
-		grammar.Opt(grammar.OneOf("operation",
-			grammar.Int("count", func(p *aclLogParams) *int64 { return &p.count }),
-			grammar.Token("RESET", func(p *aclLogParams) *bool { return &p.reset }),
-		)),
-	).WithArity(-1, "a second argument is an error of the handler's"), func(_ *Session, p *aclLogParams, w *reply.Writer) error {
-		if p.reset {
-			w.OK()
-			return nil
-		}
-		w.Array(0)
-		return nil
-	})
-}
-
-type aclRulesParams struct {
-	user  []byte
-	rules [][]byte
-}
-
-func aclSetUserCommand() *Command {
-	return unavailable(Declaration{
-		Name: "setuser", Since: "6.0.0", Complexity: "O(N). Where N is the number of rules provided.",
-		Summary: "Modify or create the rules for a specific ACL user",
-		Flags:   aclFlags | Admin, Secret: everyArgument,
-		History: []Change{{"6.2.0", "Added Pub/Sub channel patterns."}, {"7.0.0", "Added selectors and key based permissions."}},
-	}, grammar.Compile[aclRulesParams](
-		grammar.Bytes("username", func(p *aclRulesParams) *[]byte { return &p.user }),
-		grammar.Opt(grammar.Rest("rule", func(p *aclRulesParams) *[][]byte { return &p.rules })),
-	), errNoUsers)
-}
-
-type aclNamesParams struct{ names [][]byte }
-
-// aclDelUserCommand: no other user can exist, so none is removed.
-func aclDelUserCommand() *Command {
-	return onSession(Declaration{
-		Name: "deluser", Since: "6.0.0", Complexity: "O(1) amortized time considering the typical user.",
-		Summary: "Remove the specified ACL users and the associated rules",
-		Flags:   aclFlags | Admin, Reply: reply.Int(),
-	}, grammar.Compile[aclNamesParams](
-		grammar.Rest("username", func(p *aclNamesParams) *[][]byte { return &p.names }),
-	), func(_ *Session, p *aclNamesParams, w *reply.Writer) error {
-		for _, name := range p.names {
-			if string(name) == defaultUser {
-				return errDefaultUser
-			}
-		}
-		w.Int(0)
-		return nil
-	})
-}
-
-// aclFileCommand: there is no ACL file, for which Redis has this very answer.
-func aclFileCommand(name, summary string) *Command {
-	return unavailable(Declaration{
-		Name: name, Since: "6.0.0", Complexity: "O(N). Where N is the number of configured users.",
-		Summary: summary, Flags: aclFlags | Admin,
-	}, grammar.Compile[noParams](), errNoACLFile)
 }

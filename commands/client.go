@@ -318,9 +318,6 @@ func (p *clientKillParams) filter(word, value []byte) *grammar.Error {
 	case equalFold(word, "laddr"):
 		p.laddr = value
 	case equalFold(word, "user"):
-		if string(value) != defaultUser {
-			return grammar.Fail(grammar.Other, "No such user '"+string(upToNul(value))+"'")
-		}
 		p.user = value
 	case equalFold(word, "skipme") && equalFold(value, "yes"):
 		p.keepSelf = true
@@ -341,6 +338,9 @@ func (p *clientKillParams) matches(row *ClientRow) bool {
 }
 
 func runClientKill(s *Session, p *clientKillParams, w *reply.Writer) error {
+	if p.user != nil && s.Core.Users.Find(string(p.user)) == nil {
+		return errNoSuchUser(p.user)
+	}
 	s.Peer.Refresh()
 	killed := int64(0)
 	s.Core.Clients.Each(func(c Client) bool {

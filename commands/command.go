@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 
+	"reminis/commands/acl"
 	"reminis/commands/grammar"
 	"reminis/commands/reply"
 	"reminis/engine"
@@ -106,6 +107,7 @@ type Command struct {
 	slow  func(argv [][]byte) bool
 	subs  map[string]*Command
 	full  string
+	id    int // its position in the catalog of what users may be allowed
 	stats commandStats
 }
 
@@ -262,9 +264,10 @@ const (
 
 // Table is all commands by name.
 type Table struct {
-	byName map[string]*Command
-	all    []*Command
-	later  []string // names that are promised, but not there yet
+	byName  map[string]*Command
+	all     []*Command
+	later   []string // names that are promised, but not there yet
+	catalog *acl.Catalog
 }
 
 // NewTable builds the table of families. It panics on a name declared twice:
@@ -283,6 +286,12 @@ func NewTable(families ...[]*Command) *Table {
 			t.all = append(t.all, c)
 		}
 	}
+	var entries []acl.Entry
+	t.each(func(c *Command) {
+		c.id = len(entries)
+		entries = append(entries, acl.Entry{Name: c.FullName(), Categories: c.categories(), Sub: c.Parent != nil})
+	})
+	t.catalog = acl.NewCatalog(aclCategories(), entries)
 	return t
 }
 

@@ -1,10 +1,9 @@
 package commands
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"strings"
 
+	"reminis/commands/acl"
 	"reminis/commands/grammar"
 	"reminis/commands/reply"
 )
@@ -99,8 +98,8 @@ func runReset(s *Session, _ *noParams, w *reply.Writer) error {
 	s.multi.reset()
 	s.endMonitor()
 	s.Core.Engine.Unwatch(&s.watch)
-	s.DB, s.Proto, s.User, s.mode = 0, 2, defaultUser, replyOn
-	s.Authenticated = s.Core.password() == ""
+	s.DB, s.Proto, s.mode = 0, 2, replyOn
+	s.becomeDefault()
 	s.SetName("")
 	w.SetProto(2)
 	w.Status("RESET")
@@ -144,10 +143,10 @@ func parseAuth(p *authParams, args [][]byte) (int, *grammar.Error) {
 func runAuth(s *Session, p *authParams, w *reply.Writer) error {
 	user := p.user
 	if !p.hasUser() {
-		if s.Core.password() == "" {
+		if s.Core.Users.Default().Rules().NoPass() {
 			return ErrNoPassword
 		}
-		user = []byte(defaultUser)
+		user = []byte(acl.DefaultName)
 	}
 	if err := s.authenticate(user, p.password); err != nil {
 		return err
@@ -156,26 +155,16 @@ func runAuth(s *Session, p *authParams, w *reply.Writer) error {
 	return nil
 }
 
-// authenticate makes the session user's if the password is right. There is one
-// user, whose password is requirepass; without one any password is right.
+// authenticate makes the session user's if the password is right.
 func (s *Session) authenticate(user, password []byte) error {
-	want := s.Core.password()
-	if string(user) != defaultUser || want != "" && !samePassword(want, password) {
+	account := s.Core.Users.Authenticate(string(user), password)
+	if account == nil {
+		s.noteDenial(acl.DeniedAuth, s.words[0], string(user))
 		return ErrWrongPass
 	}
-	s.User, s.Authenticated = defaultUser, true
+	s.account, s.Authenticated = account, true
 	return nil
 }
-
-// samePassword compares in a time that tells nothing of want, not even its
-// length.
-func samePassword(want string, have []byte) bool {
-	wanted, given := sha256.Sum256([]byte(want)), sha256.Sum256(have)
-	return subtle.ConstantTimeCompare(wanted[:], given[:]) == 1
-}
-
-// password is what the default user must know, "" for nothing.
-func (k *Core) password() string { return k.Config.Get("requirepass") }
 
 // nameClient is SetName for a name that a client chose.
 func (s *Session) nameClient(name []byte) error {

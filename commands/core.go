@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"reminis/commands/acl"
 	"reminis/engine"
 )
 
@@ -19,6 +20,11 @@ type Core struct {
 	Clients Clients
 	Process Process
 	Store   Store
+	// Users are the accounts; UserFile keeps them, nil without an aclfile.
+	Users    *acl.Users
+	UserFile UserFile
+	// DenialsMax is how long the log of denials may be (acllog-max-len).
+	DenialsMax atomic.Int64
 
 	// WhenDurable calls wake once more of the journal is durable; nil when the
 	// journal never lags.
@@ -104,6 +110,15 @@ type ShutdownRequest struct {
 	// Save and NoSave ask for a snapshot or against one; Now does not wait for
 	// clients to read what they are owed; Force goes on where saving fails.
 	Save, NoSave, Now, Force bool
+}
+
+// UserFile is the file of accounts (aclfile).
+type UserFile interface {
+	// Name is the file as the configuration names it.
+	Name() string
+	Read() (string, error)
+	// Write replaces the file; it is whole and on the disk, or as it was.
+	Write(text string) error
 }
 
 // Figures are a moment of the process. Sizes are in bytes.
@@ -201,7 +216,8 @@ func (k *Core) resetStats() {
 
 // NewCore builds a command processor over e with the commands of t.
 func NewCore(e *engine.Engine, t *Table) *Core {
-	k := &Core{Engine: e, Table: t, workers: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
+	k := &Core{Engine: e, Table: t, Users: acl.NewUsers(t.catalog), workers: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
+	k.DenialsMax.Store(denialsDefault)
 	k.Observation.open()
 	return k
 }

@@ -3,6 +3,7 @@ package commands
 import (
 	"time"
 
+	"reminis/commands/acl"
 	"reminis/commands/grammar"
 	"reminis/commands/reply"
 	"reminis/engine"
@@ -77,6 +78,11 @@ func (s *Session) admit(c *Command, argv [][]byte) error {
 	if s.multi.open && c.is(NoMulti) {
 		return ErrNoMulti
 	}
+	if limits := s.account.Limits(); limits != nil {
+		if denial := s.judge(limits, c, argv); denial != acl.Allowed {
+			return errDenied(denial, c)
+		}
+	}
 	return s.admitMemory(c)
 }
 
@@ -123,6 +129,7 @@ func (s *Session) call(c *Command, argv [][]byte) {
 	mark := s.writer.Mark()
 	var err error
 	if c.session != nil {
+		s.words = argv[:c.words()]
 		err = c.session(s, args, &s.writer)
 	} else {
 		err = s.onData(c, args)

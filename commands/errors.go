@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"reminis/commands/acl"
 	"reminis/commands/grammar"
 )
 
@@ -72,7 +73,7 @@ const (
 	errKeysArity      Error = "ERR Invalid number of arguments specified for command"
 	errKeysArguments  Error = "ERR Invalid arguments specified for command"
 
-	errNoUsers     Error = "ERR users other than 'default' are not supported yet; requirepass is its password"
+	errSaveUsers   Error = "ERR There was an error trying to save the ACLs. Please check the server logs for more information"
 	errDefaultUser Error = "ERR The 'default' user cannot be removed"
 	errNoACLFile   Error = "ERR This Redis instance is not configured to use an ACL file. You may want to specify users via the ACL SETUSER command and then issue a CONFIG REWRITE (assuming you have a Redis configuration file set) in order to store users in the Redis configuration."
 
@@ -150,6 +151,59 @@ func errHelloOption(word []byte) error {
 func errACLCategory(word []byte) error {
 	return Error("ERR Unknown category '" + string(upToNul(word[:min(len(word), 128)])) + "'")
 }
+
+// errDenied says what the user may not do with c (server.c processCommand).
+func errDenied(denial acl.Denial, c *Command) error {
+	switch denial {
+	case acl.DeniedKey:
+		return Error("NOPERM this user has no permissions to access one of the keys used as arguments")
+	case acl.DeniedChannel:
+		return Error("NOPERM this user has no permissions to access one of the channels used as arguments")
+	case acl.DeniedScope:
+		return Error("NOPERM this user has no permissions to access all of one of the scopes used as arguments")
+	}
+	return Error("NOPERM this user has no permissions to run the '" + c.FullName() + "' command")
+}
+
+// errDeniedNow says so of a command that was allowed when it was queued (multi.c
+// execCommand).
+func errDeniedNow(denial acl.Denial) error {
+	reason := "no permission to execute the command or subcommand"
+	switch denial {
+	case acl.DeniedKey:
+		reason = "no permission to touch the specified keys"
+	case acl.DeniedChannel:
+		reason = "no permission to access one of the channels used as arguments"
+	case acl.DeniedScope:
+		reason = "no permission to access all of one of the scopes used as arguments"
+	}
+	return Error("NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC call. This command is no longer allowed for the following reason: " + reason)
+}
+
+// deniedText is what ACL DRYRUN answers of c for a user who may not run it with
+// object.
+func deniedText(denial acl.Denial, c *Command, object []byte) string {
+	const start = "This user has no permissions to "
+	if denial == acl.DeniedCommand {
+		return start + "run the '" + c.FullName() + "' command"
+	}
+	return start + "access the '" + string(upToNul(object)) + "' " + denial.String()
+}
+
+func errNoSuchUser(name []byte) error {
+	return Error("ERR No such user '" + string(upToNul(name)) + "'")
+}
+
+func errUserNotFound(name []byte) error {
+	return Error("ERR User '" + string(upToNul(name)) + "' not found")
+}
+
+func errCommandNotFound(name []byte) error {
+	return Error("ERR Command '" + string(upToNul(name)) + "' not found")
+}
+
+// errUserRules is an error of package acl, or of the file of users.
+func errUserRules(err error) error { return Error("ERR " + err.Error()) }
 
 func errClientAttribute(name string) error {
 	return Error("ERR " + name + " cannot contain spaces, newlines or special characters.")

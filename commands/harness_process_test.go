@@ -24,7 +24,7 @@ const testAddr = "127.0.0.1:6379"
 
 // Row implements Client.
 func (c *testClient) Row() ClientRow {
-	return ClientRow{ID: c.id, RemoteAddr: c.RemoteAddr(), LocalAddr: testAddr, User: c.session.User}
+	return ClientRow{ID: c.id, RemoteAddr: c.RemoteAddr(), LocalAddr: testAddr, User: c.session.User()}
 }
 
 // AppendLine implements Client with the fields that tests look at.
@@ -84,4 +84,15 @@ func (s *fakeStore) Figures() StoreFigures {
 		Durability: "everysec", AppendedSeq: 12, DurableSeq: 11, CheckpointSeq: 10,
 		Checkpoints: 2, CheckpointTimeMs: testStartMs - 60_000, CheckpointTookMs: 1500, JournalBytes: 4096, Segments: 1, Syncs: 3,
 	}
+}
+
+// fakeUserFile implements UserFile in memory.
+type fakeUserFile struct{ name, text string }
+
+func (f *fakeUserFile) Name() string          { return f.name }
+func (f *fakeUserFile) Read() (string, error) { return f.text, nil }
+
+func (f *fakeUserFile) Write(text string) error {
+	f.text = text
+	return nil
 }

@@ -19,14 +19,18 @@ func (c *fakeClock) NowMs() int64 { return c.nowMs }
 // testStartMs is when every test begins: 2023-11-14 22:13:20 UTC.
 const testStartMs = 1_700_000_000_000
 
-// fakeConfig is directives by name.
-type fakeConfig map[string]string
+// fakeConfig is directives by name. A test that sets one that somebody follows
+// has followed tell them.
+type fakeConfig struct {
+	values   map[string]string
+	followed map[string]func(value string)
+}
 
-func (c fakeConfig) Get(name string) string { return c[name] }
+func (c fakeConfig) Get(name string) string { return c.values[name] }
 
 func (c fakeConfig) Match(patterns []string, visit func(name, value string)) {
 	for _, name := range patterns {
-		if value, ok := c[name]; ok {
+		if value, ok := c.values[name]; ok {
 			visit(name, value)
 		}
 	}
@@ -34,7 +38,10 @@ func (c fakeConfig) Match(patterns []string, visit func(name, value string)) {
 
 func (c fakeConfig) Set(pairs []string, _ bool) error {
 	for i := 0; i+1 < len(pairs); i += 2 {
-		c[pairs[i]] = pairs[i+1]
+		c.values[pairs[i]] = pairs[i+1]
+		if follow := c.followed[pairs[i]]; follow != nil {
+			follow(pairs[i+1])
+		}
 	}
 	return nil
 }
@@ -57,7 +64,13 @@ func newTestServer(table *Table, options engine.Options) *testServer {
 	clock := &fakeClock{testStartMs}
 	options.Clock = clock
 	core := NewCore(engine.Open(options), table)
-	core.Config = fakeConfig{"databases": "16", "enable-debug-command": "yes", "maxmemory": "0", "maxmemory-policy": "noeviction", "hz": "10"}
+	core.Config = fakeConfig{
+		values:   map[string]string{"databases": "16", "enable-debug-command": "yes", "maxmemory": "0", "maxmemory-policy": "noeviction", "hz": "10"},
+		followed: map[string]func(string){
+			"requirepass": core.Users.SetPassword,
+			"aclfile":     func(name string) { core.UserFile = &fakeUserFile{name: name} },
+		},
+	}
 	s := &testServer{core: core, clock: clock, process: &fakeProcess{}, store: &fakeStore{}}
 	core.Clients, core.Process, core.Store = s, s.process, s.store
 	// How long a command takes is no fact of a test.

@@ -3,6 +3,7 @@ package commands
 import (
 	"time"
 
+	"reminis/commands/acl"
 	"reminis/commands/grammar"
 	"reminis/commands/reply"
 	"reminis/engine"
@@ -186,7 +187,16 @@ func (s *Session) callQueued(tx *engine.Tx, q *queued, at time.Time) time.Time {
 	mark := s.writer.Mark()
 	s.tx, tx.DB = tx, s.DB
 	var err error
+	if limits := s.account.Limits(); limits != nil {
+		// The rules may have changed since the command was queued.
+		if denial := s.judge(limits, c, q.argv); denial != acl.Allowed {
+			s.tx = nil
+			s.fail(c, errDeniedNow(denial), args)
+			return at
+		}
+	}
 	if c.session != nil {
+		s.words = q.argv[:c.words()]
 		err = c.session(s, args, &s.writer)
 	} else {
 		err = c.data(tx, args, &s.writer)

@@ -195,13 +195,13 @@ func TestLatencyEvents(t *testing.T) {
 func TestLatencyStats(t *testing.T) {
 	server, client := newTestClient(t)
 	config := server.core.Config.(fakeConfig)
-	config["latency-tracking-info-percentiles"], config["latency-tracking"] = "50 99.9", "yes"
+	config.values["latency-tracking-info-percentiles"], config.values["latency-tracking"] = "50 99.9", "yes"
 	client.say("ECHO", "x")
 	want := regexp.MustCompile(`# Latencystats\r\nlatency_percentiles_usec_echo:p50=\d+\.\d{3},p99\.9=\d+\.\d{3}\r\n`)
 	if info := client.say("INFO", "latencystats"); !want.MatchString(info) {
 		t.Errorf("have %q", info)
 	}
-	config["latency-tracking"] = "no"
+	config.values["latency-tracking"] = "no"
 	if info := client.say("INFO", "latencystats"); strings.Contains(info, "usec") {
 		t.Errorf("have %q", info)
 	}

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"reminis/commands/acl"
 	"reminis/commands/reply"
 	"reminis/engine"
 )
@@ -24,6 +25,8 @@ type Peer interface {
 	// Refresh brings what Clients show of this session up to date; between
 	// commands that happens by itself.
 	Refresh()
+	// AppendLine appends the client as CLIENT LIST prints it, without a line end.
+	AppendLine(dst []byte) []byte
 }
 
 // Session is one client's state. Its methods are called by one goroutine at a
@@ -33,7 +36,6 @@ type Session struct {
 	Peer Peer
 
 	DB            int
-	User          string
 	Name          string
 	LibName       string
 	LibVersion    string
@@ -47,7 +49,9 @@ type Session struct {
 	// Proto is 2 or 3.
 	Proto int
 
-	client  string // the peer as audit events name it
+	account *acl.User
+	words   [][]byte // the name of the command on the session that runs, as it was typed
+	client  string   // the peer as audit events name it
 	writer  reply.Writer
 	gateSeq uint64
 	next    Next
@@ -85,22 +89,29 @@ const (
 
 // NewSession opens a session on peer.
 func (k *Core) NewSession(peer Peer) *Session {
-	s := &Session{Core: k, Peer: peer, User: defaultUser, Proto: 2}
-	s.Authenticated = k.password() == ""
+	s := &Session{Core: k, Peer: peer, Proto: 2}
+	s.becomeDefault()
 	s.SetName("")
 	return s
 }
 
-// defaultUser is who a connection is before AUTH names another.
-const defaultUser = "default"
+// becomeDefault makes the session what it is before AUTH names a user.
+func (s *Session) becomeDefault() {
+	s.account = s.Core.Users.Default()
+	s.Authenticated = s.account.Open()
+}
+
+// User is the name of the user that the session is authenticated as.
+func (s *Session) User() string { return s.account.Name() }
 
 // GateSeq is the journal sequence that must be durable before the replies
 // written so far may leave.
 func (s *Session) GateSeq() uint64 { return s.gateSeq }
 
 // AuthRequired says whether the client has yet to authenticate.
-// A session that opened while a password was set is free once it is unset.
-func (s *Session) AuthRequired() bool { return !s.Authenticated && s.Core.password() != "" }
+// A session that opened while the default user needed a password is free once it
+// needs none.
+func (s *Session) AuthRequired() bool { return !s.Authenticated && !s.Core.Users.Default().Open() }
 
 // InMulti is the number of commands queued by MULTI, -1 outside of it.
 func (s *Session) InMulti() int {
@@ -125,7 +136,7 @@ func (s *Session) raise(seq uint64) { s.gateSeq = max(s.gateSeq, seq) }
 
 // actor is the session as an actor of changes.
 func (s *Session) actor() engine.Actor {
-	return engine.Actor{User: s.User, Client: s.client}
+	return engine.Actor{User: s.User(), Client: s.client}
 }
 
 // SetName names the connection, for people and for the audit trail.

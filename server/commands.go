@@ -16,6 +16,8 @@ func (h commandHandler) Open(c Conn) Executor {
 	return x
 }
 
+func (h commandHandler) Guarded() bool { return !h.core.Users.Default().Rules().NoPass() }
+
 // commandPeer is a connection as its command session sees it.
 type commandPeer struct {
 	Conn
@@ -90,8 +92,8 @@ func (x *commandExecutor) show() {
 		shown.name = name
 		x.info.Name.Store(&name)
 	}
-	if s.User != shown.user {
-		user := s.User
+	if s.User() != shown.user {
+		user := s.User()
 		shown.user = user
 		x.info.User.Store(&user)
 	}

@@ -29,6 +29,7 @@ func Host(s *Server, config *Config, core *commands.Core, shutdown func()) {
 	}
 	applyLimits(config, core)
 	applyObservation(config, &core.Observation)
+	applyUsers(config, core)
 	s.FollowConfig(config)
 }
 

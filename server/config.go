@@ -17,6 +17,8 @@ import (
 type Config struct {
 	// Path is the absolute path of the configuration file; "" without one.
 	Path string
+	// Users are the accounts that the configuration defines.
+	Users []UserLine
 	// Notes are what an operator should be told at the start: directives that
 	// were given and have no effect here.
 	Notes []string

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 
+	"reminis/commands/acl"
 	"reminis/commands/quoting"
 )
 
@@ -232,12 +233,26 @@ func (l *loader) other(name string, words []string, depth int) error {
 	case len(words) == 1 && (name == "list-max-ziplist-entries" || name == "list-max-ziplist-value" || name == "lua-replicate-commands"):
 		// Redis 7 ignores these three as well.
 		return nil
-	case name == "rename-command" || name == "user" || name == "loadmodule":
+	case name == "user" && len(words) > 0:
+		return l.user(words[0], words[1:])
+	case name == "rename-command" || name == "loadmodule":
 		return errRefused
 	case name == "sentinel":
 		return configText("sentinel directive while not in sentinel mode")
 	}
 	return configText("Bad directive or wrong number of arguments")
+}
+
+// user notes an account. Its rules are read once the commands that they name are
+// known.
+func (l *loader) user(name string, rules []string) error {
+	for _, line := range l.config.Users {
+		if line.Name == name {
+			return configText("Error in user declaration '" + name + "': " + string(acl.ErrDuplicate))
+		}
+	}
+	l.config.Users = append(l.config.Users, UserLine{name, rules})
+	return nil
 }
 
 // finish computes defaults that depend on the machine and on what was given,
@@ -252,7 +267,7 @@ func (l *loader) finish() {
 	}
 	if l.given["dir"] {
 		// Redis changes into its directory, so that relative paths mean it.
-		for _, name := range []string{"logfile", "pidfile", "unixsocket"} {
+		for _, name := range []string{"aclfile", "logfile", "pidfile", "unixsocket"} {
 			if v := c.values[name]; v.text != "" && !filepath.IsAbs(v.text) {
 				v.text = filepath.Join(c.values["dir"].text, v.text)
 				c.values[name] = v

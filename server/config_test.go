@@ -108,8 +108,7 @@ func TestLoadErrors(t *testing.T) {
 		{"mem-idempotency-window soon", "line 1", "argument must be a duration such as 30m, 24h or 7d"},
 		// What would protect less or serve another topology stops the start.
 		{"tls-port 6380", "line 1", "this directive is not supported"},
-		{"user default on", "line 1", "this directive is not supported"},
-		{"aclfile /etc/users.acl", "line 1", "this directive is not supported"},
+		{"user foo on\nuser foo off", "line 2", "Error in user declaration 'foo': Duplicate user found. A user can only be defined once in config files"},
 		{`rename-command FLUSHALL ""`, "line 1", "this directive is not supported"},
 		{"replicaof 10.0.0.1 6379", "line 1", "this directive is not supported"},
 		{"cluster-enabled yes", "line 1", "this directive is not supported"},

@@ -32,6 +32,8 @@ type Handler interface {
 	// Open is called before the first byte is read, on the goroutine that
 	// accepts; it must not block.
 	Open(c Conn) Executor
+	// Guarded says whether a connection may do nothing before it authenticates.
+	Guarded() bool
 }
 
 // An Executor holds what one connection has between its commands. All methods
@@ -92,6 +94,9 @@ type Conn interface {
 
 	// Info is the record behind CLIENT LIST; the executor keeps its part current.
 	Info() *Info
+
+	// AppendLine appends the connection as CLIENT LIST prints it.
+	AppendLine(out []byte) []byte
 }
 
 // A Gate is the journal as replies see it.

@@ -233,9 +233,10 @@ func TestProtectedMode(t *testing.T) {
 			r.Errorf("the rest is %q, %v", rest, err)
 		}
 		for _, change := range []func(s *Settings){
-			func(s *Settings) { s.RequirePass = "secret" },
+			func(*Settings) { r.toy.guarded.Store(true) },
 			func(s *Settings) { s.ProtectedMode = false },
 		} {
+			r.toy.guarded.Store(false)
 			changed := *testSettings(r.settings().IOThreads)
 			change(&changed)
 			r.change(&changed)

@@ -119,7 +119,7 @@ func TestTableAgainstRedis(t *testing.T) {
 	differs := map[string]string{
 		"port": "the test's", "dir": "ours has a directory of its own", "bind": "ours is not open to the network by default",
 		"save": "the test's", "io-threads": "ours follows the number of processors", "pidfile": "the test's",
-		"tls-port": "refused", "aclfile": "refused",
+		"tls-port": "refused",
 	}
 	a := newAsker(t, startRedis(t))
 	c := DefaultConfig()
@@ -204,6 +204,7 @@ func fieldNames(line string) string {
 // echoExecutor answers PING, ECHO and what is neither exactly as Redis does.
 type echoExecutor struct{}
 
+func (echoExecutor) Guarded() bool          { return false }
 func (echoExecutor) Open(Conn) Executor     { return echoExecutor{} }
 func (echoExecutor) Prefetch([][]byte, int) {}
 func (echoExecutor) GateSeq() uint64        { return 0 }

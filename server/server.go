@@ -161,7 +161,7 @@ func (s *Server) choose(session *session, conn net.Conn) (start func()) {
 
 // refusal is the error for a connection that must not be served, or "".
 func (s *Server) refusal(session *session, settings *Settings) string {
-	if settings.ProtectedMode && settings.RequirePass == "" && !session.isNear {
+	if settings.ProtectedMode && !s.handler.Guarded() && !session.isNear {
 		return protectedModeText
 	}
 	return ""

@@ -115,6 +115,9 @@ func (s *session) LocalAddr() string  { return s.local }
 func (s *session) Local() bool        { return s.isNear }
 func (s *session) Info() *Info        { return &s.info }
 
+// AppendLine implements Conn.
+func (s *session) AppendLine(out []byte) []byte { return Client{s}.AppendLine(out, s.server.now()) }
+
 // Resume implements Conn.
 func (s *session) Resume(reply func(out []byte) []byte) {
 	s.post(func(m *mail) { m.resumed, m.reply = true, reply })

@@ -37,8 +37,12 @@ type Settings struct {
 	TCPKeepAliveSeconds int
 	MaxClients          int
 	ProtectedMode       bool
-	// RequirePass is "" when no password is needed.
-	RequirePass string
+	// RequirePass is "" when the default user needs no password. ACLFile keeps the
+	// users; "" without one. ACLAllChannels: who is made may use all channels.
+	RequirePass    string
+	ACLFile        string
+	ACLLogMax      int64
+	ACLAllChannels bool
 	// IdleTimeoutSeconds closes idle normal clients; 0 never.
 	IdleTimeoutSeconds int64
 	// BulkMaxBytes is proto-max-bulk-len, QueryBufferMaxBytes

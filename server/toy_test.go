@@ -35,6 +35,7 @@ type toy struct {
 	parked chan Conn
 	// password is what AUTH wants; "" lets everybody in.
 	password string
+	guarded  atomic.Bool
 	// busy makes RETRY retry while it is set.
 	busy atomic.Bool
 	// prefetched counts Prefetch calls per phase; inPass is checked there.
@@ -53,6 +54,8 @@ type toyExecutor struct {
 func newToy() *toy {
 	return &toy{conns: map[int64]Conn{}, parked: make(chan Conn, 4096)}
 }
+
+func (h *toy) Guarded() bool { return h.guarded.Load() }
 
 func (h *toy) Open(c Conn) Executor {
 	h.opened.Add(1)

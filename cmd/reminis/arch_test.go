@@ -14,9 +14,10 @@ var rules = []struct {
 	why     string
 }{
 	{"reminis/cmd/reminis", []string{"reminis/server", "reminis/commands", "reminis/engine", "reminis/engine/memory", "reminis/engine/table", "reminis/persistence", "reminis/commands/reply"}, "the binary wires everything and does nothing itself"},
-	{"reminis/server", []string{"reminis/commands", "reminis/commands/quoting", "reminis/engine/memory"}, "connections know sessions, not data; the one glob matcher is engine/memory's"},
-	{"reminis/commands", []string{"reminis/commands/grammar", "reminis/commands/quoting", "reminis/commands/reply", "reminis/engine", "reminis/engine/memory", "reminis/engine/recall", "reminis/engine/schema", "reminis/engine/vector", "reminis/engine/dump", "reminis/engine/effect"}, "commands reach data through the engine and never see sockets or files"},
+	{"reminis/server", []string{"reminis/commands", "reminis/commands/acl", "reminis/commands/quoting", "reminis/engine/memory"}, "connections know sessions, not data; the one glob matcher is engine/memory's"},
+	{"reminis/commands", []string{"reminis/commands/acl", "reminis/commands/grammar", "reminis/commands/quoting", "reminis/commands/reply", "reminis/engine", "reminis/engine/memory", "reminis/engine/recall", "reminis/engine/schema", "reminis/engine/vector", "reminis/engine/dump", "reminis/engine/effect"}, "commands reach data through the engine and never see sockets or files"},
 	{"reminis/commands/grammar", nil, "a leaf: it describes arguments, whatever they are for"},
+	{"reminis/commands/acl", []string{"reminis/commands/quoting", "reminis/engine/memory"}, "a leaf over what a user may do; the one glob matcher and the meaning of a scope are engine/memory's"},
 	{"reminis/commands/quoting", nil, "a leaf: it splits and quotes"},
 	{"reminis/commands/reply", nil, "a leaf: it writes bytes"},
 	{"reminis/commands/reply/redistest", []string{"reminis/commands/reply"}, "it starts a redis-server for tests and reads its replies"},

@@ -183,6 +183,9 @@ func (p *process) listen() error {
 	}
 	p.server = s
 	server.Host(s, p.config, p.core, p.shutdown)
+	if err := server.OpenUsers(p.config, p.core); err != nil {
+		return errors.Join(err, s.Stop(context.Background()))
+	}
 	if err := s.Listen(); err != nil {
 		return errors.Join(err, s.Stop(context.Background()))
 	}

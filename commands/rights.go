@@ -1,0 +1,93 @@
+package commands
+
+import (
+	"reminis/commands/acl"
+	"reminis/commands/grammar"
+)
+
+// This file owns the one check of what a user may do: what a command line
+// touches, judged by the user's rules. It must not know any command by name, nor
+// how rules are written.
+
+// usesBuffer is how many keys of a line are judged without allocating.
+const usesBuffer = 8
+
+// judge says what of a line the user's limits do not allow, and notes it. Who
+// may do everything never gets here.
+func (s *Session) judge(limits *acl.Rules, c *Command, argv [][]byte) acl.Denial {
+	if s.account.Removed() {
+		s.next = CloseNow
+		return acl.DeniedCommand
+	}
+	var buf [usesBuffer]acl.Use
+	line := s.Core.lineOf(c, argv, buf[:0])
+	denial, at := limits.Judge(&line)
+	if denial == acl.Allowed {
+		return denial
+	}
+	s.LastCommand = c
+	object := []byte(c.FullName())
+	if denial != acl.DeniedCommand {
+		object = line.Uses[at].Text
+	}
+	s.noteDenial(denial, object, s.User())
+	return denial
+}
+
+// lineOf is a command line as rules see it; what it touches is appended to uses.
+// Where a line does not tell its keys, it does not run either.
+func (k *Core) lineOf(c *Command, argv [][]byte, uses []acl.Use) acl.Line {
+	line := acl.Line{Command: c.id, Free: c.is(NoAuth), Uses: uses}
+	if len(argv) > 1 {
+		line.FirstArg = argv[1]
+	}
+	if c.grammar == nil {
+		return line
+	}
+	args := argv[c.words():]
+	var buf [usesBuffer]grammar.KeyRef
+	keys, _ := c.grammar.Keys(buf[:0], args)
+	for _, ref := range keys {
+		line.Uses = append(line.Uses, k.useOf(c, args[ref.Index], ref.Flags))
+	}
+	others, _ := c.grammar.Channels(buf[:0], args)
+	for _, ref := range others {
+		line.Uses = append(line.Uses, k.useOf(c, args[ref.Index], ref.Flags))
+	}
+	return line
+}
+
+// useOf is an argument as rules see it. Of a command on records, what cannot be
+// a key is a scope: an owner, too.
+func (k *Core) useOf(c *Command, arg []byte, flags grammar.KeyFlags) acl.Use {
+	use := acl.Use{Text: arg, Need: rightsOf(flags)}
+	switch {
+	case c.Family != Memory:
+		if flags&grammar.NotKey != 0 {
+			use.Kind = acl.Channel
+		}
+	case flags&grammar.NotKey != 0:
+		use.Kind = acl.Scope
+		use.Scope, _ = k.Engine.Layout().ParseScope(arg)
+	default:
+		if _, err := k.Engine.Layout().ParseKey(arg); err == nil {
+			break
+		}
+		if scope, err := k.Engine.Layout().ParseScope(arg); err == nil {
+			use.Kind, use.Scope = acl.Scope, scope
+		}
+	}
+	return use
+}
+
+// rightsOf is what a key's flags need: existence and type alone need any right.
+func rightsOf(flags grammar.KeyFlags) acl.Right {
+	rights := acl.Right(0)
+	if flags&grammar.Access != 0 {
+		rights |= acl.Read
+	}
+	if flags&(grammar.Insert|grammar.Delete|grammar.Update) != 0 {
+		rights |= acl.Write
+	}
+	return rights
+}
