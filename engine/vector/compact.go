@@ -25,7 +25,7 @@ func (x *Index) compact(start *View) {
 	m.copy(start)
 	if start.graph != nil && start.live >= x.graphMin/2 {
 		m.to.graph = start.graph.repaired(&m.to.space, m.moved)
-		m.to.measure(x.measureMin)
+		x.measure(&m.to)
 	}
 	for v := x.View(); v.count-len(m.moved) > catchUpMax; v = x.View() {
 		if v.generation != start.generation {

@@ -52,7 +52,7 @@
 // and its twins: as nodes they would fill each other's links and be an island.
 //
 // A graph is no use where no vector is much nearer than the others. So it is
-// measured on its own vectors, each time it has grown by a quarter: walks get as
+// measured on its own vectors, whole and each time it has grown by a quarter: walks get as
 // wide as it takes to find 99 % of their neighbours, and where that compares a
 // third of the vectors or more, searches go on to scan. They also do if less than
 // an eighth of the vectors are accepted, asking Accept first; if very many hits

@@ -4,14 +4,15 @@
 
 package vector
 
-// measure sets how wide walks through v's graph are, unless it is smaller than
-// least, or was measured when it was nearly as large. v's own vectors are the queries: their neighbours are
-// scanned for, then walked for in growing widths. A graph that finds too few, or
-// only by comparing about as many vectors as a scan, is left alone: the scan is
-// exact.
-func (v *View) measure(least int) {
+// measure sets how wide walks through v's graph are, once it has caught up with
+// v, and again when it is a good deal larger. v's own vectors are the queries:
+// their neighbours are scanned for, then walked for in growing widths. A graph
+// that finds too few, or only by comparing about as many vectors as a scan, is
+// left alone: the scan is exact.
+func (x *Index) measure(v *View) {
 	g := v.graph
-	if g.count < least || g.measured > 0 && g.count < g.measured+g.measured/measureShare {
+	isBehind := v.count-g.count >= x.graphStep
+	if isBehind || g.count < x.measureMin || g.measured > 0 && g.count < g.measured+g.measured/measureShare {
 		return
 	}
 	g.measured, g.width = g.count, 0

@@ -165,8 +165,17 @@ func TestGraphOfNoUse(t *testing.T) {
 	vectors := randomVectors(rand.New(rand.NewPCG(8, 8)), n+20, dimensions)
 	x := built(vectors[:n], Options{}, 1000)
 	v := x.View()
-	if v.graph.width != 0 || v.graph.measured == 0 || v.graph.count > 2000 {
+	if v.graph.width != 0 || v.graph.measured != n {
 		t.Fatalf("a graph of %d: width %d, measured at %d", v.graph.count, v.graph.width, v.graph.measured)
+	}
+	for i := n; i < 2*n; i++ {
+		if i+1 < 2*n && x.NeedsBuild() {
+			t.Fatalf("a graph of no use is to grow at %d", i)
+		}
+		x.Add(uint64(i), vectors[i-n])
+	}
+	if !x.NeedsBuild() {
+		t.Fatal("a graph of no use gets no other chance at twice its size")
 	}
 	recall, scanned := recallAt10(v, vectors[n:], (*search).find)
 	if recall != 1 || scanned != n {

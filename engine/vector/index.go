@@ -144,7 +144,7 @@ func (x *Index) lags(v *View) bool {
 func (x *Index) extend(v *View) {
 	next := *v
 	next.graph = v.graph.grown(&v.space, v.dead, min(v.count, v.graphed()+x.graphStep))
-	next.measure(x.measureMin)
+	x.measure(&next)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.now.generation == v.generation {

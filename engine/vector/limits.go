@@ -68,10 +68,11 @@ const (
 	// A graph of measureMin is measured with measureQueries of its own vectors, each for
 	// measureLimit neighbours, and again when it has grown by 1/measureShare: 32
 	// scans for each quarter more are a hundredth of what inserting it costs.
+	// Smaller ones are about to be dropped.
 	// Walks must find recallMin of recallScale neighbours, and compare less than
 	// 1/scanGain of the vectors: one out of order costs as much as two or three
 	// in order.
-	measureMin     = graphMin / 2
+	measureMin     = graphMin / 4
 	measureQueries = 32
 	measureLimit   = 10
 	measureShare   = 4
