@@ -102,6 +102,10 @@ const (
 	ErrTimelineOnly  Error = "ERR TZ needs FORMAT TIMELINE"
 	ErrDiffTimeline  Error = "ERR WITHDIFF does not go with FORMAT TIMELINE"
 	ErrExplainPrompt Error = "ERR EXPLAIN does not go with FORMAT PROMPT"
+	ErrLinkOwner     Error = "ERR a link leads to a record of the same owner"
+	ErrLinkSelf      Error = "ERR a record cannot be linked to itself"
+	ErrLinkWorking   Error = "ERR a working record has no links"
+	ErrLinkWeight    Error = "ERR WEIGHT is a number from 0 to 1"
 	ErrWeights       Error = "ERR WEIGHTS are three numbers from 0, not all 0"
 
 	ErrNestedMulti    Error = "ERR MULTI calls can not be nested"

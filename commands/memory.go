@@ -14,7 +14,8 @@ import (
 func memoryCommands() []*Command {
 	return []*Command{
 		memSetCommand(), memPatchCommand(), memForgetCommand(), memRollbackCommand(),
-		memGetCommand(), memMGetCommand(), memHistoryCommand(), memDiffCommand(), memRecallCommand(), memAuditCommand(), memNSCommand(),
+		memGetCommand(), memMGetCommand(), memHistoryCommand(), memDiffCommand(),
+		memLinkCommand(), memUnlinkCommand(), memLinksCommand(), memRecallCommand(), memAuditCommand(), memNSCommand(),
 	}
 }
 
@@ -23,8 +24,8 @@ func memoryCommands() []*Command {
 func laterMemoryCommands() []string {
 	return []string{
 		"mem.append", "mem.apply", "mem.consent", "mem.debug", "mem.erase", "mem.export", "mem.grant",
-		"mem.import", "mem.link", "mem.links", "mem.load", "mem.policy", "mem.revoke", "mem.schema",
-		"mem.session", "mem.stats", "mem.unlink", "mem.ns|tree", "mem.ns|stats",
+		"mem.import", "mem.load", "mem.policy", "mem.revoke", "mem.schema",
+		"mem.session", "mem.stats", "mem.ns|tree", "mem.ns|stats",
 	}
 }
 

@@ -161,10 +161,10 @@ type recalling struct {
 	kinds      [8]bool
 	filter     *memory.Filter // nil: none
 	err        error          // the filter's
-	unfiltered bool          // every record that stands is wanted
-	limit      int           // hits asked of each owner's index
-	record     memory.Record // of the candidate that is looked at
-	unseen     float64       // no hit that was not asked for is more relevant
+	unfiltered bool           // every record that stands is wanted
+	limit      int            // hits asked of each owner's index
+	record     memory.Record  // of the candidate that is looked at
+	unseen     float64        // no hit that was not asked for is more relevant
 	scanned    int
 }
 

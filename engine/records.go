@@ -175,6 +175,7 @@ func (tx *Tx) endRecord(db int, old Stored, event *memory.Event) {
 		tx.Durable()
 	}
 	tx.emit(&x)
+	tx.endLinks(db, owner, old.Key)
 }
 
 // forgetRecord is the end of a record through a generic command, expiry or

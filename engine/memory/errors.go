@@ -233,5 +233,10 @@ func errFilter(text []byte, at int, problem string) error {
 	return userError("filter '%s' is not an expression: %s at position %d", quoteForError(text), problem, at+1)
 }
 
+// ErrLinks is returned when a record would have more links than max.
+func ErrLinks(max int) error {
+	return userError("record has %d links, limit mem-links is %d", max, max)
+}
+
 // quoteForError makes caller's bytes fit for one line of an error.
 func quoteForError(text []byte) string { return string(Preview(nil, text, 64)) }

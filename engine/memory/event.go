@@ -44,6 +44,8 @@ const (
 	OpConsent  Op = 16 // the owner gave consent or took it back; the reason says which
 	OpPolicy   Op = 17 // a policy was set or removed
 	OpSchema   Op = 18 // a schema was set or removed
+	OpLink     Op = 19 // a link was set; the reason says which
+	OpUnlink   Op = 20 // a link was removed
 )
 
 // String is the operation's name as clients write it.
@@ -85,13 +87,17 @@ func (op Op) String() string {
 		return "policy"
 	case OpSchema:
 		return "schema"
+	case OpLink:
+		return "link"
+	case OpUnlink:
+		return "unlink"
 	}
 	return "unknown"
 }
 
 // ParseOp reads an operation's name, in any case.
 func ParseOp(text []byte) (Op, error) {
-	for op := OpInit; op <= OpSchema; op++ {
+	for op := OpInit; op <= OpUnlink; op++ {
 		if equalFold(text, op.String()) {
 			return op, nil
 		}

@@ -178,6 +178,17 @@ func ParseZone(text []byte) (*time.Location, error) {
 	return zone, nil
 }
 
+// CheckRelation checks the name of a relation, which is shown on lines of text.
+func CheckRelation(name []byte) error {
+	if len(name) == 0 {
+		return errEmpty("relation")
+	}
+	if err := CheckText("relation", name, LimitName()); err != nil {
+		return err
+	}
+	return checkPrintable("relation", name)
+}
+
 // CheckTags checks tags and drops repeated ones; order stays. The result
 // shares the array of tags.
 func CheckTags(tags [][]byte) ([][]byte, error) {
