@@ -1,7 +1,9 @@
 package commands
 
 import (
+	"encoding/binary"
 	"strconv"
+	"sync"
 	"testing"
 
 	"reminis/engine"
@@ -63,6 +65,7 @@ type testServer struct {
 func newTestServer(table *Table, options engine.Options) *testServer {
 	clock := &fakeClock{testStartMs}
 	options.Clock = clock
+	options.Memory.Keys = &numberedKeys{gone: map[uint64]bool{}}
 	core := NewCore(engine.Open(options), table)
 	core.Config = fakeConfig{
 		values:   map[string]string{"databases": "16", "enable-debug-command": "yes", "maxmemory": "0", "maxmemory-policy": "noeviction", "hz": "10"},
@@ -76,6 +79,42 @@ func newTestServer(table *Table, options engine.Options) *testServer {
 	// How long a command takes is no fact of a test.
 	core.Observation.SlowMicroseconds.Store(-1)
 	return s
+}
+
+// numberedKeys gives the same keys to every run, so that hashes and chains are
+// facts of a test.
+type numberedKeys struct {
+	mu   sync.Mutex
+	last uint64
+	gone map[uint64]bool
+}
+
+func (k *numberedKeys) Take() (number uint64, key [32]byte) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.last++
+	return k.last, numberedKey(k.last)
+}
+
+func (k *numberedKeys) Key(number uint64) (key [32]byte, ok bool, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.gone[number] {
+		return key, false, nil
+	}
+	return numberedKey(number), true, nil
+}
+
+func (k *numberedKeys) Destroy(number uint64) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.gone[number] = true
+	return nil
+}
+
+func numberedKey(number uint64) (key [32]byte) {
+	binary.BigEndian.PutUint64(key[:], number)
+	return key
 }
 
 // testPool is memory without huge pages: tests hold little.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -154,7 +155,8 @@ func (s *shelf) recover(t *testing.T, e *Engine) {
 		}
 	}
 	for owner, facets := range s.facets {
-		for _, c := range facets {
+		for _, name := range slices.Sorted(maps.Keys(facets)) {
+			c := facets[name]
 			c.space = owner.space
 			give(c, effect.Effect{Kind: effect.FacetSet, Key: c.x.Key, Field: c.x.Field, Value: c.x.Value})
 		}

@@ -17,6 +17,9 @@ const (
 	// ErrRecordMove is returned when a memory record would change its owner or
 	// its database.
 	ErrRecordMove Error = "ERR a memory record cannot leave its owner or its database"
+	// ErrSealed is returned when stored bytes of a record do not open with its
+	// owner's key: they were changed where they are stored.
+	ErrSealed Error = "ERR what is stored of the record was changed: it does not open with its owner's key"
 	// ErrNotMemoryKey is returned when a key cannot name a memory record.
 	ErrNotMemoryKey Error = "ERR not a memory key"
 )

@@ -25,7 +25,8 @@ func (tx *Tx) SetFacet(ownerName, name, value []byte, event *memory.Event) {
 	if len(ownerName) == 0 {
 		x.DB = 0
 	}
-	x.Event = tx.sealEvent(owner, event, value)
+	tx.keyed(tx.DB, owner)
+	x.Event = tx.chainEvent(owner, event, value)
 	tx.Durable()
 	tx.emit(&x)
 }

@@ -81,6 +81,8 @@ type OwnerView struct {
 	archive Archive
 	// forgotten is the part of the chain that is no longer retained.
 	forgotten memory.ChainState
+	key       memory.OwnerKey
+	keyNumber uint64
 }
 
 // OwnerView is a view of the owner with this name in the transaction's
@@ -127,6 +129,7 @@ func (tx *Tx) viewOf(owner *Owner) *OwnerView {
 		facets: owner.facets.Copy(),
 		index:  owner.index.View(), pending: slices.Clip(owner.pending), lost: owner.lost,
 		lastSeq: owner.lastSeq, nowMs: tx.now, archive: tx.e.archive, forgotten: owner.forgotten,
+		key: owner.key, keyNumber: owner.keyNumber,
 	}
 }
 
@@ -220,11 +223,17 @@ func (v *OwnerView) History(key []byte, fromSeq, toSeq uint64, reverse bool, vis
 		return c.kind == effect.EventAppend || c.key != string(key) || v.hidesVersion(c.kind, c.value) || visit(v.change(c))
 	})
 	if v.archive != nil && fromSeq <= v.Seq {
+		opener, failed := v.opener(), error(nil)
 		err := v.archive.History(v.space, key, fromSeq, min(toSeq, v.Seq), reverse, func(seq uint64, timeMs int64, x *effect.Effect) bool {
 			return m.archived(seq, func() bool {
-				return v.hidesVersion(x.Kind, x.Value) || visit(Change{Seq: seq, TimeMs: timeMs, Kind: x.Kind, Version: uint64(x.Number), DeadlineMs: x.DeadlineMs, Bytes: x.Value})
+				c := Change{Seq: seq, TimeMs: timeMs, Kind: x.Kind, Version: uint64(x.Number), DeadlineMs: x.DeadlineMs}
+				c.Bytes, failed = opener.value(x)
+				return failed == nil && (v.hidesVersion(c.Kind, c.Bytes) || visit(c))
 			})
 		})
+		if err == nil {
+			err = failed
+		}
 		if err != nil {
 			return err
 		}
@@ -248,8 +257,9 @@ func (v *OwnerView) Events(fromSeq, toSeq uint64, reverse bool, visit func(seq u
 		return c.event == nil || visit(c.seq, c.event)
 	})
 	if v.archive != nil && fromSeq <= v.Seq {
+		opener := v.opener()
 		err := v.archive.Events(v.space, []byte(v.Name), fromSeq, min(toSeq, v.Seq), reverse, func(seq uint64, _ int64, event []byte) bool {
-			return m.archived(seq, func() bool { return visit(seq, event) })
+			return m.archived(seq, func() bool { return visit(seq, opener.event(event)) })
 		})
 		if err != nil {
 			return err

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/binary"
 	"sync"
 	"sync/atomic"
@@ -23,9 +21,8 @@ import (
 type MemoryOptions struct {
 	// Layout says how keys name their owner; fixed when the store is created.
 	Layout memory.Layout
-	// Secret is the store's secret, from which owners' keys for payload hashes
-	// derive.
-	Secret [32]byte
+	// Keys is where owners have their keys from; default: memory.
+	Keys Keyring
 	// IdempotencyMax bounds the command ids kept per owner, and
 	// IdempotencyWindowMs how long; defaults 1,000,000 and a day.
 	IdempotencyMax      int
@@ -45,7 +42,15 @@ type Owner struct {
 	gateSeq uint64
 	space   uint32
 	name    string
-	secret  memory.OwnerKey
+
+	// key is the owner's own, under its number in the keyring; number 0: none
+	// yet. keyKept says that the number is among the facets, destroyed that the
+	// keyring does not have the key any more.
+	key       memory.OwnerKey
+	keyNumber uint64
+	keyKept   bool
+	destroyed bool
+	cipher    atomic.Pointer[memory.Cipher]
 
 	records *btree.BTreeG[item]
 	index   *recall.Index
@@ -151,6 +156,7 @@ const serverSpace = ^uint32(0)
 // owners is the registry.
 type owners struct {
 	options MemoryOptions
+	ciphers ciphers
 
 	// rules are compiled from the facets of the server (rules.go).
 	rules atomic.Pointer[Rules]
@@ -189,6 +195,9 @@ func (o *owners) open(databases int, options MemoryOptions) {
 	if options.PendingMax == 0 {
 		options.PendingMax = 20_000
 	}
+	if options.Keys == nil {
+		options.Keys = &memoryKeyring{}
+	}
 	o.options = options
 	o.spaceOf = make([]uint32, databases)
 	o.clear()
@@ -226,6 +235,15 @@ func (o *owners) space(db int) uint32 {
 	return o.spaceOf[db]
 }
 
+// spaceNamed is the space of the owner with this name in db; without a name the
+// server's.
+func (o *owners) spaceNamed(db int, name []byte) uint32 {
+	if len(name) == 0 {
+		return serverSpace
+	}
+	return o.space(db)
+}
+
 // find gives an owner, or nil. It does not allocate.
 func (o *owners) find(space uint32, name []byte) *Owner {
 	o.mu.RLock()
@@ -251,24 +269,12 @@ func (o *owners) ensure(space uint32, name []byte) *Owner {
 	if owner := in.byName[string(name)]; owner != nil {
 		return owner
 	}
-	owner := &Owner{space: space, name: string(name), secret: o.secretOf(space, name)}
+	owner := &Owner{space: space, name: string(name)}
 	owner.clear()
 	in.byName[owner.name] = owner
 	in.sorted.Set(owner.name, owner)
 	o.made.Add(1)
 	return owner
-}
-
-// secretOf derives an owner's key for payload hashes from the store's secret.
-func (o *owners) secretOf(space uint32, name []byte) (key memory.OwnerKey) {
-	mac := hmac.New(sha256.New, o.options.Secret[:])
-	mac.Write([]byte("owner\x00"))
-	var n [4]byte
-	binary.BigEndian.PutUint32(n[:], space)
-	mac.Write(n[:])
-	mac.Write(name)
-	mac.Sum(key[:0])
-	return key
 }
 
 // under lists the owners of a space whose names begin with prefix, ascending.

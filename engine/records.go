@@ -34,11 +34,13 @@ type recordTx struct {
 	encoded []byte
 	event   []byte
 	record  memory.Record
+	sealing sealing
 	reset   bool // a reset event was appended
 }
 
 func (r *recordTx) clear() {
 	r.reset = false
+	r.sealing.clear()
 	clear(r.fresh)
 	r.fresh = r.fresh[:0]
 	if cap(r.encoded) > 1<<20 {
@@ -101,7 +103,8 @@ func (tx *Tx) PutRecord(key memory.Key, r *memory.Record, event *memory.Event, k
 		tx.apply(&x)
 		return
 	}
-	x.Event = tx.sealEvent(owner, event, r.Value)
+	tx.keyed(tx.DB, owner)
+	x.Event = tx.chainEvent(owner, event, r.Value)
 	if r.Kind.Rule().Durability == memory.DurableFirst {
 		tx.Durable()
 	}
@@ -117,24 +120,26 @@ func (tx *Tx) storedKind(s Stored) memory.Kind {
 	return r.Kind
 }
 
-// sealEvent completes an event of the owner and gives its stored form: the link
+// chainEvent completes an event of the owner and gives its stored form: the link
 // that it makes in the owner's chain, then its encoding. A nil event has none.
 //
 // The sequence of the event's own batch is not known yet; its link covers the
 // sequence of the batch before it, so each event vouches for its predecessor's.
-func (tx *Tx) sealEvent(owner *Owner, event *memory.Event, payload []byte) []byte {
+func (tx *Tx) chainEvent(owner *Owner, event *memory.Event, payload []byte) []byte {
 	if event == nil || !tx.audits(event) {
 		return nil
 	}
 	event.TimeMs = max(tx.now, owner.lastMs)
-	event.Seal(&owner.secret, payload)
+	event.Seal(&owner.key, payload)
 	encoded := memory.EncodeEvent(tx.buf[:0], event)
 	tx.buf = encoded
 	link, err := memory.NextLink(owner.link, owner.lastSeq, encoded)
+	if err == nil {
+		tx.record.event, err = memory.AppendLinked(tx.record.event[:0], link, encoded)
+	}
 	if err != nil {
 		panic("engine: an event that was just encoded does not decode: " + err.Error())
 	}
-	tx.record.event = memory.AppendLinked(tx.record.event[:0], link, encoded)
 	return tx.record.event
 }
 
@@ -169,7 +174,7 @@ func (tx *Tx) endRecord(db int, old Stored, event *memory.Event) {
 			ended.Op = memory.OpForget
 		}
 		ended.Key, ended.OldVersion, ended.Version = old.Key, r.Version, 0
-		x.Event = tx.sealEvent(owner, &ended, nil)
+		x.Event = tx.chainEvent(owner, &ended, nil)
 	}
 	if r.Kind.Rule().Durability == memory.DurableFirst {
 		tx.Durable()
@@ -222,7 +227,7 @@ func (tx *Tx) deadlineRecord(db int, key []byte, deadlineMs int64) {
 	}
 	event := tx.NewEvent()
 	event.Op, event.Key, event.Version, event.OldVersion = memory.OpExpire, key, r.Version, r.Version
-	x.Event = tx.sealEvent(owner, &event, nil)
+	x.Event = tx.chainEvent(owner, &event, nil)
 	if r.Kind.Rule().Durability == memory.DurableFirst {
 		tx.Durable()
 	}
@@ -278,7 +283,8 @@ func (tx *Tx) AppendEvent(ownerName []byte, event *memory.Event) {
 	if len(ownerName) == 0 {
 		x.DB = 0
 	}
-	x.Event = tx.sealEvent(owner, event, nil)
+	tx.keyed(tx.DB, owner)
+	x.Event = tx.chainEvent(owner, event, nil)
 	tx.emit(&x)
 }
 
@@ -295,12 +301,13 @@ func (tx *Tx) CommandDone(ownerName []byte, id memory.IDDigest, payload memory.P
 // MarkDone remembers that the owner's command id was carried out. With kept it
 // is remembered over restarts, as what the command changed is.
 func (tx *Tx) MarkDone(ownerName []byte, id memory.IDDigest, payload memory.PayloadDigest, version uint64, kept bool) {
-	tx.owner(tx.DB, ownerName)
+	owner := tx.owner(tx.DB, ownerName)
 	x := effect.Effect{Kind: effect.CommandDone, DB: uint32(tx.DB), Key: ownerName, Field: id[:], Value: payload[:], Number: int64(version)}
 	if !kept {
 		tx.apply(&x)
 		return
 	}
+	tx.keyed(tx.DB, owner)
 	tx.emit(&x)
 }
 

@@ -57,6 +57,7 @@ type recordWorld struct {
 	clock  *fakeClock
 	tape   *tape
 	shelf  *shelf
+	keys   memoryKeyring
 	e      *Engine
 	spaces []*modelSpace
 	keep   int // versions that history keeps
@@ -76,7 +77,7 @@ func newRecordWorld(t *testing.T, seed uint64, keep int) *recordWorld {
 }
 
 func (w *recordWorld) open() {
-	w.e = Open(Options{Databases: recordDatabases, Journal: w.tape, Clock: w.clock, Archive: w.shelf})
+	w.e = Open(Options{Databases: recordDatabases, Journal: w.tape, Clock: w.clock, Archive: w.shelf, Memory: MemoryOptions{Keys: &w.keys}})
 }
 
 // restart recovers rows and the tape's tail into a fresh engine. Working records

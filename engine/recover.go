@@ -24,6 +24,9 @@ func (tx *Tx) row(x *effect.Effect, seq uint64, timeMs int64) error {
 	if err := tx.checkDatabases(x); err != nil {
 		return err
 	}
+	if ok, err := tx.open(x); !ok || err != nil {
+		return err
+	}
 	switch x.Kind {
 	case effect.FacetSet:
 		tx.applyFacetSet(int(x.DB), x)
@@ -60,7 +63,11 @@ func (tx *Tx) replay(r *effect.Reader) error {
 		if err := tx.checkDatabases(&x); err != nil {
 			return fmt.Errorf("batch %d: %w", r.Seq, err)
 		}
-		tx.apply(&x)
+		if ok, err := tx.open(&x); err != nil {
+			return fmt.Errorf("batch %d: %w", r.Seq, err)
+		} else if ok {
+			tx.apply(&x)
+		}
 	}
 }
 

@@ -121,7 +121,9 @@ func (tx *Tx) Redact(p *memory.Policy, ownerName, value []byte) ([]byte, error) 
 	if len(p.Redacted()) == 0 {
 		return value, nil
 	}
-	return memory.Redact(value, p.Redacted(), &tx.owner(tx.DB, ownerName).secret)
+	owner := tx.owner(tx.DB, ownerName)
+	tx.ensureKey(owner)
+	return memory.Redact(value, p.Redacted(), &owner.key)
 }
 
 // audits says whether the policy of an event's key lets it be kept. An event of

@@ -189,7 +189,7 @@ func (tx *Tx) unlock() {
 func (tx *Tx) emit(x *effect.Effect) {
 	tx.apply(x)
 	if !tx.replaying {
-		tx.batch.Add(x)
+		tx.batch.Add(tx.sealed(x))
 	}
 }
 

@@ -20,6 +20,8 @@ import (
 //	LOCK, PID  the lock, and the number of the process that has it
 //	journal/   segments
 //	pebble/    rows
+//	keys/      the keys of owners, and the master key when it lies here; never
+//	           part of a backup
 
 const (
 	// storeFormat is the newest format that this build reads and the one it writes.

@@ -72,6 +72,17 @@
 // Recover reads rows on all processors, in ranges that begin where Pebble's
 // tables do (0.4 µs of processor time a row), then replays the journal.
 //
+// # Keys
+//
+// What is sealed is sealed before it gets here. The keys themselves are in a file
+// of fixed slots (keyring.go), each wrapped by a master key (masterkey.go), apart
+// from journal and rows, so that a backup does not carry them: who restores one
+// puts the directory keys/ beside it, in which what was destroyed since stays
+// destroyed.
+//
+// Rejected: keys as rows. Pebble never overwrites in place, and a backup is hard
+// links to its tables: a key would live on in both.
+//
 // # Failure of the row store
 //
 // When Pebble cannot write its manifest it cannot go on, and by itself would

@@ -201,7 +201,9 @@ func (r *restoring) keys(t task) error {
 			collections = append(collections, r.known.hash(row))
 		case keyRecord:
 			e.Kind, e.OwnerLen, e.Number, e.Count = effect.RecordPut, v.ownerLen, v.version, v.keep
-			err = r.into.Row(&e, v.seq, v.timeMs)
+			if err = r.into.Row(&e, v.seq, v.timeMs); err != nil {
+				err = badRow(row, err)
+			}
 		}
 		return !r.stopped.Load(), err
 	})
@@ -284,7 +286,10 @@ func (r *restoring) facets(s span) error {
 			return false, badRow(row, err)
 		}
 		e := effect.Effect{Kind: effect.FacetSet, DB: db, Key: owner, Field: name, Value: value}
-		return true, r.into.Row(&e, r.state.seq, r.state.timeMs)
+		if err := r.into.Row(&e, r.state.seq, r.state.timeMs); err != nil {
+			return false, badRow(row, err)
+		}
+		return true, nil
 	})
 }
 

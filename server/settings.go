@@ -81,6 +81,11 @@ type Settings struct {
 	MemOwnerTag       bool
 	MemIdempotencyMs  int64
 	MemIdempotencyMax int64
+	// MemMasterKeyFile to MemMasterKeyCommand say where the key that wraps
+	// owners' keys is: at most one of them does.
+	MemMasterKeyFile    string
+	MemMasterKeyEnv     string
+	MemMasterKeyCommand string
 
 	Databases        int
 	MaxMemoryBytes   uint64

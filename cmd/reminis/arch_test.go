@@ -26,7 +26,7 @@ var rules = []struct {
 	{"reminis/engine/table", nil, "a leaf: bytes under keys"},
 	{"reminis/engine/listpack", nil, "a leaf: one format"},
 	{"reminis/engine/dump", []string{"reminis/engine/listpack"}, "a leaf over the packed format"},
-	{"reminis/engine/memory", nil, "a leaf: what a record is"},
+	{"reminis/engine/memory", []string{"reminis/engine/effect"}, "a leaf: what a record is; the outer form of an event, which the store cuts, is effect's"},
 	{"reminis/engine/schema", []string{"reminis/engine/memory"}, "a leaf over values and patches: what a value must be"},
 	{"reminis/engine/recall", nil, "a leaf: text in, ranks out"},
 	{"reminis/engine/vector", nil, "a leaf: vectors in, ranks out"},

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -59,7 +60,7 @@ func newRig(t testing.TB, directives ...string) *rig {
 		}
 		p.engine.StopExpiry()
 		if p.store != nil {
-			if err := p.store.Close(); err != nil {
+			if err := errors.Join(p.keys.Close(), p.store.Close()); err != nil {
 				t.Errorf("close: %v", err)
 			}
 		}

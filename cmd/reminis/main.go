@@ -4,6 +4,7 @@
 //	reminis backup DIR [--name value …]     copy the data of a running server
 //	reminis check DIR                       verify a data directory
 //	reminis replay DIR [--until seq]        rebuild an earlier state and print its digest
+//	reminis rotate-key DIR --to-file FILE   wrap the keys of owners by another master key
 //	reminis ping [--name value …]           ask a server for a sign of life
 package main
 
@@ -20,6 +21,9 @@ const usage = `usage:
   reminis backup DIR [--name value ...]     write a consistent copy of a running server's data into DIR
   reminis check DIR                         verify a data directory; it must not be in use
   reminis replay DIR [--until seq]          rebuild the state after a batch and print its digest
+  reminis rotate-key DIR --to-file FILE [--from-file FILE | --from-env NAME | --from-command COMMAND]
+                                            wrap the keys of owners by the master key in FILE, made when it is missing;
+                                            the directory must not be in use
   reminis ping [--name value ...]           exit status 0 when the server answers
   reminis --version
 `
@@ -42,6 +46,8 @@ func run(arguments []string) error {
 		return check(arguments[1:])
 	case "replay":
 		return replay(arguments[1:])
+	case "rotate-key":
+		return rotateKeys(arguments[1:])
 	case "ping":
 		return ping(arguments[1:])
 	case "--version", "-v":

@@ -92,8 +92,16 @@ func TestReplay(t *testing.T) {
 		}
 	}
 	early, late := 0, 0
+	master, _, err := persistence.MasterKey(left, "data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := persistence.ReadKeyring(left, "data", master)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, s := range states {
-		e := engine.Open(engine.Options{Databases: replayDatabases, Memory: engine.MemoryOptions{Secret: w.secret}})
+		e := engine.Open(engine.Options{Databases: replayDatabases, Memory: engine.MemoryOptions{Keys: keys}})
 		done, err := persistence.Replay(left, "data", s.seq, e)
 		if err != nil {
 			t.Fatalf("batch %d: %v", s.seq, err)
@@ -111,7 +119,10 @@ func TestReplay(t *testing.T) {
 	if early == 0 || late == 0 {
 		t.Fatalf("%d states before the last checkpoint, %d after it: both are wanted", early, late)
 	}
-	if done, err := persistence.Replay(left, "data", 1<<40, engine.Open(engine.Options{Databases: replayDatabases})); err == nil {
+	if done, err := persistence.Replay(left, "data", 1<<40, engine.Open(engine.Options{Databases: replayDatabases, Memory: engine.MemoryOptions{Keys: keys}})); err == nil {
 		t.Fatalf("a batch beyond the end was replayed: %+v", done)
+	}
+	if err := keys.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -26,6 +26,7 @@ type process struct {
 	config *server.Config
 	log    *server.Log
 	store  *persistence.Store // nil for a pure cache
+	keys   *persistence.Keyring
 	engine *engine.Engine
 	core   *commands.Core
 	server *server.Server
@@ -64,7 +65,7 @@ func (p *process) run() error {
 	}
 	defer func() {
 		if p.store != nil {
-			if err := p.store.Close(); err != nil {
+			if err := errors.Join(p.keys.Close(), p.store.Close()); err != nil {
 				p.log.Error("closing the store", "error", err)
 			}
 		}
@@ -128,25 +129,39 @@ func (p *process) open() error {
 		},
 	}
 	if store != nil {
-		options.Journal, options.Archive = journal{store}, store
-		if options.Memory.Secret, err = persistence.Secret(persistence.Disk(), settings.Dir); err != nil {
+		if p.keys, err = openKeys(store, settings, p.log.Logger); err != nil {
 			return errors.Join(err, store.Close())
 		}
+		options.Journal, options.Archive, options.Memory.Keys = journal{store, p.keys}, store, p.keys
 	}
 	p.engine = engine.Open(options)
 	p.followDurability()
 	start := time.Now()
 	if store != nil {
-		if err := store.Recover(p.engine); err != nil {
-			return errors.Join(fmt.Errorf("recovering %s: %w", settings.Dir, err), store.Close())
+		if err := p.recover(); err != nil {
+			return errors.Join(fmt.Errorf("recovering %s: %w", settings.Dir, err), p.keys.Close(), store.Close())
 		}
-		store.OnCheckpoint(p.engine.Checkpointed)
-		p.engine.Checkpointed(store.CheckpointSeq())
 	}
 	debug.FreeOSMemory()
 	keys, records := p.engine.Loaded()
 	p.log.Info("data loaded", "dir", settings.Dir, "durability", settings.Durability.String(),
 		"mem_durability", settings.MemDurability.String(), "keys", keys, "records", records, "took", time.Since(start).Round(time.Millisecond))
+	return nil
+}
+
+// recover hands the engine what the store holds.
+func (p *process) recover() error {
+	if err := p.store.Recover(p.engine); err != nil {
+		return err
+	}
+	if err := p.keys.Start(); err != nil {
+		return err
+	}
+	p.store.OnCheckpoint(p.engine.Checkpointed)
+	p.engine.Checkpointed(p.store.CheckpointSeq())
+	if n := p.engine.Stats().Destroyed.Load(); n > 0 {
+		p.log.Warn("records were left out: the keys of their owners are destroyed", "records", n)
+	}
 	return nil
 }
 

@@ -17,10 +17,16 @@ import (
 
 // journal is the store as the engine and the sessions see it: its errors become
 // those that a client reads.
-type journal struct{ *persistence.Store }
+type journal struct {
+	*persistence.Store
+	keys *persistence.Keyring
+}
 
 func (j journal) Ready() error {
 	err := j.Store.Ready()
+	if err == nil {
+		err = j.keys.Ready()
+	}
 	switch {
 	case err == nil:
 		return nil

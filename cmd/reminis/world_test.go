@@ -121,7 +121,7 @@ type world struct {
 	engine  *engine.Engine
 	core    *commands.Core
 	clock   *testClock
-	secret  [32]byte
+	keys    *persistence.Keyring
 	peers   int64
 }
 
@@ -172,17 +172,24 @@ func openWorld(fs vfs.FS, of setting, clock *testClock) (*world, error) {
 		return nil, fmt.Errorf("open: %w", err)
 	}
 	w := &world{store: store, clock: clock}
-	if w.secret, err = persistence.Secret(fs, "data"); err != nil {
-		return nil, errors.Join(fmt.Errorf("secret: %w", err), store.Close())
+	master, _, err := persistence.MasterKey(fs, "data")
+	if err == nil {
+		w.keys, err = store.Keyring(master)
 	}
-	w.journal, w.archive = &countingJournal{journal: journal{store}}, &flippingArchive{Archive: store}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("keys: %w", err), store.Close())
+	}
+	w.journal, w.archive = &countingJournal{journal: journal{store, w.keys}}, &flippingArchive{Archive: store}
 	w.engine = engine.Open(engine.Options{
 		Databases: worldDatabases, Journal: w.journal, Archive: w.archive, Clock: clock, Pool: of.pool,
 		GateAll: of.Durability == persistence.Always,
-		Memory:  engine.MemoryOptions{Secret: w.secret},
+		Memory:  engine.MemoryOptions{Keys: w.keys},
 	})
 	if err := store.Recover(w.engine); err != nil {
-		return nil, errors.Join(fmt.Errorf("recover: %w", err), store.Close())
+		return nil, errors.Join(fmt.Errorf("recover: %w", err), w.keys.Close(), store.Close())
+	}
+	if err := w.keys.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("keys: %w", err), w.keys.Close(), store.Close())
 	}
 	w.journal.appended.Store(store.Stats().AppendedSeq)
 	store.OnCheckpoint(w.engine.Checkpointed)
@@ -209,7 +216,7 @@ func mustOpenWorld(t testing.TB, fs vfs.FS, of setting, clock *testClock) *world
 
 // close ends the world cleanly and gives its memory back.
 func (w *world) close() error {
-	err := w.store.Close()
+	err := errors.Join(w.keys.Close(), w.store.Close())
 	w.journal.over.Store(true)
 	w.connect().do("FLUSHALL") // what was flushed goes in the background
 	return err

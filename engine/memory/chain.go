@@ -3,7 +3,9 @@ package memory
 // This file owns the hash chain over an owner's events. It knows neither where
 // links are stored nor who anchors the head.
 //
-// Each stored event is its link followed by its binary form. A link is the
+// A stored event is one of package effect, whose head is the link and the head
+// of the event's binary form, so that whoever stores it can cut the body off. A
+// link is the
 // SHA-256 of the link before it, the sequence of the batch that touched the
 // chain before the event's own, what the event says before its body, and the
 // body's SHA-256. Storing an event's own link, not the one before it, names the
@@ -15,6 +17,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"iter"
+
+	"reminis/engine/effect"
 )
 
 // Link is the digest that ends a chain with one event. The zero Link begins
@@ -29,7 +33,7 @@ const linkDomain = "reminis event 1\x00"
 // chain, 0 for the first. It fails only on bytes that are no event.
 func NextLink(prev Link, seqBefore uint64, encoded []byte) (Link, error) {
 	var e Event
-	if _, err := decodeEventHead(encoded, &e); err != nil {
+	if _, _, err := cutEventHead(encoded, &e); err != nil {
 		return Link{}, err
 	}
 	return nextLink(prev, seqBefore, &e), nil
@@ -49,17 +53,33 @@ func nextLink(prev Link, seqBefore uint64, e *Event) Link {
 }
 
 // AppendLinked appends the stored form of an event: its link, then its bytes.
-func AppendLinked(dst []byte, link Link, encoded []byte) []byte {
-	return append(append(dst, link[:]...), encoded...)
+// It fails only on bytes that are no event.
+func AppendLinked(dst []byte, link Link, encoded []byte) ([]byte, error) {
+	var e Event
+	in, _, err := cutEventHead(encoded, &e)
+	if err != nil {
+		return dst, err
+	}
+	dst = effect.AppendEventHead(dst, len(link)+in.pos)
+	return append(append(dst, link[:]...), encoded...), nil
 }
 
-// SplitLinked takes a stored event apart; the bytes alias it.
+// SplitLinked takes a stored event apart; the bytes alias it. A body that is
+// sealed stays so.
 func SplitLinked(stored []byte) (link Link, encoded []byte, err error) {
-	if len(stored) < len(link) {
+	head, body, ok := effect.CutEvent(stored)
+	if !ok || len(head) < len(link) {
 		return link, nil, &CorruptError{What: "event", Offset: len(stored)}
 	}
-	copy(link[:], stored)
-	return link, stored[len(link):], nil
+	copy(link[:], head)
+	encoded = stored[len(stored)-len(head)-len(body)+len(link):]
+	var e Event
+	if in, _, err := cutEventHead(encoded, &e); err != nil {
+		return link, nil, err
+	} else if in.pos != len(head)-len(link) {
+		return link, nil, in.corruptAt(in.pos)
+	}
+	return link, encoded, nil
 }
 
 // ChainState is what Verify found.

@@ -5,6 +5,7 @@ package memory
 // Text on the wire as they stand.
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -52,6 +53,10 @@ func (e *NewerError) Error() string {
 	}
 	return fmt.Sprintf("memory: %s has codec version %d, this program knows %d", e.What, e.Codec, codecVersion)
 }
+
+// ErrSealed is returned for a sealed payload that was changed, or that belongs
+// to another owner, key or place.
+var ErrSealed = errors.New("memory: a sealed payload does not open: it was changed, or is another owner's")
 
 // The errors of values and patches.
 

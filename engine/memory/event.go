@@ -6,15 +6,17 @@ package memory
 // The form is on disk:
 //
 //	byte    codec version, 1
-//	byte    flags: 1 erased
+//	byte    flags: 1 the body is sealed, or gone
 //	byte    operation
 //	varint  time, ms
 //	uvarint version
 //	uvarint old version
-//	body: a length, then fields as in records; or, erased, the body's SHA-256
+//	32 bytes SHA-256 of the body
+//	body: fields as in records, sealed where it is stored; nothing when erased
 //
-// What stands before the body survives MEM.ERASE; the digest chain covers the
-// body through its SHA-256 only, so that it still verifies when bodies are gone.
+// What stands before the body is the head, which survives MEM.ERASE. The chain
+// covers the body through its SHA-256 only, so that it still verifies when
+// bodies are gone, and erasing is to cut a body off: that needs no key.
 
 import (
 	"crypto/hmac"
@@ -135,7 +137,7 @@ type Event struct {
 	digest [32]byte
 }
 
-const eventErased = 1
+const eventSealed = 1
 
 const (
 	eventSalt        = 1
@@ -175,18 +177,10 @@ func PayloadHash(secret *OwnerKey, payload []byte) (hash [32]byte) {
 	return hash
 }
 
-// EncodeEvent appends the event's binary form.
+// EncodeEvent appends the event's binary form, its body in the clear.
 func EncodeEvent(dst []byte, e *Event) []byte {
-	flags := byte(0)
 	if e.Erased {
-		flags = eventErased
-	}
-	dst = append(dst, codecVersion, flags, byte(e.Op))
-	dst = binary.AppendVarint(dst, e.TimeMs)
-	dst = binary.AppendUvarint(dst, e.Version)
-	dst = binary.AppendUvarint(dst, e.OldVersion)
-	if e.Erased {
-		return append(dst, e.digest[:]...)
+		return appendEventHead(dst, e, eventSealed, &e.digest)
 	}
 	var body []byte
 	body = appendText(body, eventSalt, e.Salt[:])
@@ -201,8 +195,16 @@ func EncodeEvent(dst []byte, e *Event) []byte {
 	if e.Hashed {
 		body = appendText(body, eventPayloadHash, e.PayloadHash[:])
 	}
-	dst = binary.AppendUvarint(dst, uint64(len(body)))
-	return append(dst, body...)
+	digest := sha256.Sum256(body)
+	return append(appendEventHead(dst, e, 0, &digest), body...)
+}
+
+func appendEventHead(dst []byte, e *Event, flags byte, digest *[32]byte) []byte {
+	dst = append(dst, codecVersion, flags, byte(e.Op))
+	dst = binary.AppendVarint(dst, e.TimeMs)
+	dst = binary.AppendUvarint(dst, e.Version)
+	dst = binary.AppendUvarint(dst, e.OldVersion)
+	return append(dst, digest[:]...)
 }
 
 // DecodeEvent reads an event into e, whose slices then alias b. Errors are as
@@ -231,32 +233,40 @@ func DecodeEvent(b []byte, e *Event) error {
 	return nil
 }
 
-// decodeEventHead reads what stands before the body, and finds the body.
+// decodeEventHead reads what stands before the body, and finds the body, which
+// must be in the clear or gone.
 func decodeEventHead(b []byte, e *Event) (*reader, error) {
+	in, flags, err := cutEventHead(b, e)
+	if err != nil {
+		return in, err
+	}
+	e.body = in.bytes(in.left())
+	e.Erased = len(e.body) == 0
+	// An erased body was a sealed one; an open one is what its digest says.
+	if e.Erased != (flags == eventSealed) || !e.Erased && e.digest != sha256.Sum256(e.body) {
+		return in, in.corruptAt(len(b) - len(e.body))
+	}
+	return in, nil
+}
+
+// cutEventHead reads the head alone.
+func cutEventHead(b []byte, e *Event) (in *reader, flags byte, err error) {
 	*e = Event{}
-	in := &reader{all: b, what: "event"}
-	codec, flags := in.byte(), in.byte()
+	in = &reader{all: b, what: "event"}
+	codec := in.byte()
+	flags = in.byte()
 	if in.err == nil && codec != codecVersion {
-		return in, &NewerError{What: "event", Codec: codec}
+		return in, 0, &NewerError{What: "event", Codec: codec}
 	}
-	if in.err == nil && flags&^eventErased != 0 {
-		return in, &NewerError{What: "event", Codec: codec, Field: uint64(flags)}
+	if in.err == nil && flags&^eventSealed != 0 {
+		return in, 0, &NewerError{What: "event", Codec: codec, Field: uint64(flags)}
 	}
-	e.Erased = flags&eventErased != 0
 	e.Op = Op(in.byte())
 	e.TimeMs = in.varint()
 	e.Version = in.uvarint()
 	e.OldVersion = in.uvarint()
-	if e.Erased {
-		copy(e.digest[:], in.bytes(len(e.digest)))
-	} else {
-		e.body = in.text()
-		e.digest = sha256.Sum256(e.body)
-	}
-	if in.err == nil && in.left() != 0 {
-		return in, in.corruptAt(in.pos)
-	}
-	return in, in.err
+	copy(e.digest[:], in.bytes(len(e.digest)))
+	return in, flags, in.err
 }
 
 // EventTimeMs reads an encoded event's time alone. It fails on what cannot be an
@@ -300,17 +310,6 @@ func (e *Event) setField(field uint64, text []byte) bool {
 		return field > eventPayloadHash
 	}
 	return true
-}
-
-// EraseEvent appends the event's form without its body: what is left after
-// MEM.ERASE. Its Link is that of the whole event.
-func EraseEvent(dst, encoded []byte) ([]byte, error) {
-	var e Event
-	if _, err := decodeEventHead(encoded, &e); err != nil {
-		return dst, err
-	}
-	e.Erased = true
-	return EncodeEvent(dst, &e), nil
 }
 
 // Changed says that the value was another one afterwards.

@@ -7,6 +7,8 @@ import (
 	"iter"
 	"reflect"
 	"testing"
+
+	"reminis/engine/effect"
 )
 
 func sampleEvent(i int) *Event {
@@ -83,7 +85,16 @@ func storedChain(t *testing.T, count int) (stored [][]byte) {
 		if link, err = NextLink(link, uint64(i/2), encoded); err != nil {
 			t.Fatal(err)
 		}
-		stored = append(stored, AppendLinked(nil, link, encoded))
+		stored = append(stored, linked(t, link, encoded))
+	}
+	return stored
+}
+
+func linked(t *testing.T, link Link, encoded []byte) []byte {
+	t.Helper()
+	stored, err := AppendLinked(nil, link, encoded)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return stored
 }
@@ -160,32 +171,37 @@ func TestChainNoticesMissingAddedExchanged(t *testing.T) {
 	}
 }
 
+// erasedEvent is a stored event as it is once it was sealed and its body cut off.
+func erasedEvent(t *testing.T, stored []byte) []byte {
+	t.Helper()
+	sealed, err := NewCipher(&OwnerKey{7}).SealEvent(nil, make([]byte, NonceBytes), stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return effect.WithoutBody(sealed)
+}
+
 func TestErasedChainStillVerifies(t *testing.T) {
 	stored := storedChain(t, 4)
-	link, encoded, err := SplitLinked(stored[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	erased, err := EraseEvent(nil, encoded)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored[1] = erasedEvent(t, stored[1])
 	for _, secret := range []string{"ai:u", "frontend", "moved", "payload"} {
-		if bytes.Contains(erased, []byte(secret)) {
+		if bytes.Contains(stored[1], []byte(secret)) {
 			t.Errorf("%q survives", secret)
 		}
 	}
-	stored[1] = AppendLinked(nil, link, erased)
 	if state := Verify(ChainState{}, inBatches(stored)); !state.OK() || state.Erased != 1 || state.Length != 4 {
 		t.Errorf("%+v", state)
 	}
 	var e Event
-	if err := DecodeEvent(erased, &e); err != nil || !e.Erased || e.Op != OpPatch || e.Version != 3 || e.Key != nil {
+	_, encoded, err := SplitLinked(stored[1])
+	if err == nil {
+		err = DecodeEvent(encoded, &e)
+	}
+	if err != nil || !e.Erased || e.Op != OpPatch || e.Version != 3 || e.Key != nil {
 		t.Errorf("%+v %v", e, err)
 	}
-	again, err := EraseEvent(nil, erased)
-	if err != nil || !bytes.Equal(again, erased) {
-		t.Error("erasing twice is not erasing once")
+	if again := EncodeEvent(nil, &e); !bytes.Equal(again, encoded) {
+		t.Errorf("an erased event encodes as %x, was %x", again, encoded)
 	}
 	for at := range stored[1] {
 		stored[1][at] ^= 1
@@ -214,7 +230,19 @@ func FuzzEvent(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		erased, err := EraseEvent(nil, b)
+		stored, err := AppendLinked(nil, link, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cipher := NewCipher(&OwnerKey{7})
+		sealed, err := cipher.SealEvent(nil, make([]byte, NonceBytes), stored)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if opened, err := cipher.OpenEvent(nil, sealed); err != nil || !bytes.Equal(opened, stored) {
+			t.Fatalf("%x was sealed, %x opened: %v", stored, opened, err)
+		}
+		_, erased, err := SplitLinked(effect.WithoutBody(sealed))
 		if err != nil {
 			t.Fatal(err)
 		}
