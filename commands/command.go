@@ -39,6 +39,7 @@ const (
 	NoMandatoryKeys                   // may be called without any key
 	Immediate                         // runs at once even inside MULTI; not shown to clients
 	Executes                          // runs the queue of MULTI; not shown to clients
+	Subscribed                        // allowed in RESP2 while the session is subscribed; not shown to clients
 	Brief                             // as short as Fast ones, though Redis does not call it fast; not shown to clients
 )
 
@@ -82,6 +83,8 @@ type Declaration struct {
 	ReplacedBy      string
 	// Secret says whether argument at is one that no log may show; nil: none is.
 	Secret func(k *Core, args [][]byte, at int) bool
+	// Channels says which arguments a user needs the right to publish or listen to.
+	Channels channelArguments
 	// Unavailable is what the command always answers, "" when it works.
 	Unavailable Error
 	// History is what changed since the command came, for COMMAND DOCS.
@@ -259,6 +262,7 @@ const (
 	Server       Family = "server"
 	Transactions Family = "transactions"
 	Scripting    Family = "scripting"
+	Messaging    Family = "pubsub"
 	Memory       Family = "memory"
 )
 

@@ -28,8 +28,8 @@ func pingCommand() *Command {
 	return onSession(Declaration{
 		Name: "ping", Family: Connection, Since: "1.0.0", Complexity: "O(1)",
 		Summary: "Ping the server",
-		Flags:   Fast, Tips: []string{"request_policy:all_shards", "response_policy:all_succeeded"},
-		Reply: reply.OneOf(reply.Status("PONG"), reply.Bulk()),
+		Flags:   Fast | Subscribed, Tips: []string{"request_policy:all_shards", "response_policy:all_succeeded"},
+		Reply: reply.OneOf(reply.Status("PONG"), reply.Bulk(), reply.Tuple(reply.Bulk(), reply.Bulk())),
 	}, grammar.Compile[pingParams](
 		grammar.Opt(grammar.Bytes("message", func(p *pingParams) *[]byte { return &p.message }).Present(grammar.BoolOf(func(p *pingParams) *bool { return &p.given }))),
 		// More is an arity error, which the arity does not say.
@@ -37,9 +37,16 @@ func pingCommand() *Command {
 	), runPing)
 }
 
-func runPing(_ *Session, p *pingParams, w *reply.Writer) error {
+func runPing(s *Session, p *pingParams, w *reply.Writer) error {
 	if len(p.extra) > 0 {
 		return grammar.Fail(grammar.Arity, "")
+	}
+	if s.Proto == 2 && s.subscribed() {
+		// A reply that cannot be taken for a message's (server.c pingCommand).
+		w.Array(2)
+		w.BulkString("pong")
+		w.Bulk(p.message)
+		return nil
 	}
 	if p.given {
 		w.Bulk(p.message)
@@ -71,7 +78,7 @@ func quitCommand() *Command {
 	return onSession(Declaration{
 		Name: "quit", Family: Connection, Since: "1.0.0", Complexity: "O(1)",
 		Summary: "Close the connection",
-		Flags:   AllowBusy | NoScript | Loading | Stale | Fast | NoAuth | Immediate,
+		Flags:   AllowBusy | NoScript | Loading | Stale | Fast | NoAuth | Immediate | Subscribed,
 		Reply:   reply.OK(),
 	}, grammar.Compile[quitParams](
 		// Redis takes any arguments and documents none.
@@ -87,7 +94,7 @@ func resetCommand() *Command {
 	return onSession(Declaration{
 		Name: "reset", Family: Connection, Since: "6.2.0", Complexity: "O(1)",
 		Summary: "Reset the connection",
-		Flags:   NoScript | Loading | Stale | Fast | NoAuth | AllowBusy | Immediate,
+		Flags:   NoScript | Loading | Stale | Fast | NoAuth | AllowBusy | Immediate | Subscribed,
 		Reply:   reply.Status("RESET"),
 	}, grammar.Compile[noParams](), runReset)
 }
@@ -97,6 +104,8 @@ func resetCommand() *Command {
 func runReset(s *Session, _ *noParams, w *reply.Writer) error {
 	s.multi.reset()
 	s.endMonitor()
+	s.endSubscriptions()
+	s.takePushed()
 	s.Core.Engine.Unwatch(&s.watch)
 	s.DB, s.Proto, s.mode = 0, 2, replyOn
 	s.becomeDefault()
@@ -260,8 +269,7 @@ func runHello(s *Session, p *helloParams, w *reply.Writer) error {
 		return errHelloNoAuth
 	}
 	if p.proto != 0 {
-		s.Proto = int(p.proto)
-		w.SetProto(s.Proto)
+		s.setProto(int(p.proto))
 	}
 	w.Map(7)
 	w.BulkString("server")

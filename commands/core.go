@@ -36,9 +36,10 @@ type Core struct {
 	// Observation is what is recorded of commands as they run.
 	Observation Observation
 
-	workers chan struct{}
-	heap    heapGauge
-	stats   Stats
+	registry registry
+	workers  chan struct{}
+	heap     heapGauge
+	stats    Stats
 }
 
 // Config is the server's configuration by directive.
@@ -219,6 +220,7 @@ func NewCore(e *engine.Engine, t *Table) *Core {
 	k := &Core{Engine: e, Table: t, Users: acl.NewUsers(t.catalog), workers: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
 	k.DenialsMax.Store(denialsDefault)
 	k.Observation.open()
+	k.registry.open()
 	return k
 }
 

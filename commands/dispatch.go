@@ -19,7 +19,10 @@ func (s *Session) Execute(out []byte, argv [][]byte) ([]byte, Next) {
 	w := &s.writer
 	w.Reset(out)
 	w.SetProto(s.Proto)
-	s.next = Continue
+	s.next, s.kept = Continue, 0
+	if s.Monitoring || s.subscribed() {
+		s.takePushed()
+	}
 	mark := w.Mark()
 	s.Core.stats.Commands.Add(1)
 	s.current = s.take(argv)
@@ -48,7 +51,7 @@ func (s *Session) Execute(out []byte, argv [][]byte) ([]byte, Next) {
 func (s *Session) filterReply(mark int) {
 	switch s.mode {
 	case replyOff, replySkip:
-		s.writer.Truncate(mark)
+		s.writer.Truncate(max(mark, s.kept))
 		if s.mode == replySkip {
 			s.mode = replyOn
 		}
@@ -83,7 +86,13 @@ func (s *Session) admit(c *Command, argv [][]byte) error {
 			return errDenied(denial, c)
 		}
 	}
-	return s.admitMemory(c)
+	if err := s.admitMemory(c); err != nil {
+		return err
+	}
+	if s.Proto == 2 && s.subscribed() && !c.is(Subscribed) {
+		return errSubscribed(c)
+	}
+	return nil
 }
 
 // reject answers a command that does not run; inside MULTI it spoils the

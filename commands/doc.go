@@ -57,6 +57,26 @@
 // Rejected: MEM.ROLLBACK under the key's lock from the start, which would read
 // the disk with a shard locked; it reads a view and looks again under the lock.
 //
+// # Pub/sub
+//
+// A publisher hands a message to the subscribers' connections itself, through
+// Peer.Push, as MONITOR does; the one queue in front of a connection's output is
+// bounded by client-output-buffer-limit. The message is encoded once for each
+// protocol. It is handed over under a lock of its channel, so that all subscribers
+// of a channel see one order; there is no order between channels of different
+// publishers, where Redis, being one thread, has some order.
+//
+// A session that listens takes what was pushed in front of each reply. So whoever
+// knows the answer of a PUBLISH knows that a subscriber reads the message before
+// the answer to anything it sends later, nothing is heard of a channel once
+// UNSUBSCRIBE is answered, and a session's own message comes before its answer, all
+// as in Redis. Inside EXEC, Redis 7.0 puts messages between the parts of EXEC's
+// reply, which is not RESP3; here they follow the reply, as in Redis 7.2.
+//
+// Rejected: a goroutine or a channel for each subscriber, which costs memory for
+// each and would still need the bounded queue; one lock for all channels, which
+// all loops would wait for.
+//
 // # Alternatives
 //
 // What commands ask of the process around them (configuration, other clients,

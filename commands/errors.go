@@ -228,6 +228,12 @@ func errCommandLater(name string) error {
 // errOptionLater is the text for an option of which the same is true.
 func errOptionLater(word string) string { return "ERR option " + word + " is not supported yet" }
 
+// errSubscribed is the error of what a subscribed client may not say in RESP2
+// (server.c processCommand).
+func errSubscribed(c *Command) error {
+	return Error("ERR Can't execute '" + c.FullName() + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
+}
+
 func errArity(c *Command) error {
 	return Error("ERR wrong number of arguments for '" + c.FullName() + "' command")
 }

@@ -13,6 +13,7 @@ func DefaultTable() *Table {
 		databaseCommands(),
 		transactionCommands(),
 		connectionCommands(),
+		messagingCommands(),
 		serverCommands(),
 		memoryCommands(),
 	).promise(laterMemoryCommands()...)

@@ -36,6 +36,12 @@ func (c *testClient) AppendLine(dst []byte) []byte {
 // Push implements Peer: what was pushed is kept.
 func (c *testClient) Push(data []byte, _ uint64) { c.pushed = append(c.pushed, data...) }
 
+// TakePushed implements Peer.
+func (c *testClient) TakePushed(out []byte) []byte {
+	out, c.taken, c.pushed = append(out, c.pushed...), c.taken+len(c.pushed), nil
+	return out
+}
+
 // Kill implements Client.
 func (c *testClient) Kill() {
 	c.server.clients = slices.DeleteFunc(c.server.clients, func(other *testClient) bool { return other == c })

@@ -126,6 +126,7 @@ type testClient struct {
 	session *Session
 	resumed chan func(out []byte) []byte
 	pushed  []byte
+	taken   int // how many of the bytes of the last reply were pushed
 	id      int64
 }
 
@@ -147,6 +148,7 @@ func (c *testClient) Refresh()    {}
 
 // do executes a command line and returns the bytes of its reply.
 func (c *testClient) do(argv ...[]byte) []byte {
+	c.taken = 0
 	out, next := c.session.Execute(nil, argv)
 	if next == Park {
 		out = (<-c.resumed)(out)

@@ -322,7 +322,10 @@ func infoStats(k *Core, out *infoWriter) {
 		"total_eviction_exceeded_time", "current_eviction_exceeded_time")
 	out.number("keyspace_hits", data.Hits.Load())
 	out.number("keyspace_misses", data.Misses.Load())
-	out.zeros("pubsub_channels", "pubsub_patterns", "pubsubshard_channels", "latest_fork_usec", "total_forks",
+	out.number("pubsub_channels", k.registry.counts[toChannel].Load())
+	out.number("pubsub_patterns", k.registry.counts[toPattern].Load())
+	out.number("pubsubshard_channels", k.registry.counts[toShardChannel].Load())
+	out.zeros("latest_fork_usec", "total_forks",
 		"migrate_cached_sockets", "slave_expires_tracked_keys", "active_defrag_hits", "active_defrag_misses",
 		"active_defrag_key_hits", "active_defrag_key_misses", "total_active_defrag_time", "current_active_defrag_time",
 		"tracking_total_keys", "tracking_total_items", "tracking_total_prefixes", "unexpected_error_replies")

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,7 +14,8 @@ import (
 // not know any command.
 
 func TestTranscriptsAsRedis(t *testing.T) {
-	redis := redistest.Start(t)
+	first := redistest.Start(t)
+	clients := map[string]*redistest.Conn{"": first}
 	table := DefaultTable()
 	files, err := filepath.Glob("testdata/*")
 	if err != nil {
@@ -32,7 +34,7 @@ func TestTranscriptsAsRedis(t *testing.T) {
 					continue
 				}
 				for _, proto := range []int{2, 3} {
-					compare(t, redis, lines, play(t, table, lines, proto, map[*Command]bool{}), proto)
+					compare(t, clients, lines, play(t, table, lines, proto, map[*Command]bool{}), proto)
 				}
 			}
 		})
@@ -45,47 +47,66 @@ func comparable(t *testing.T, table *Table, lines []string) bool {
 		if strings.HasPrefix(line, "# not compared") || strings.HasPrefix(line, "@") {
 			return false
 		}
-		client, command, ok := splitCommand(line)
+		_, command, ok := splitCommand(line)
 		if !ok {
 			continue
 		}
-		if c := table.find(words(t, command)); client != "" || c != nil && c.Family == Memory {
+		if c := table.find(words(t, command)); c != nil && c.Family == Memory {
 			return false
 		}
 	}
 	return true
 }
 
-func compare(t *testing.T, redis *redistest.Conn, lines, ours []string, proto int) {
+// compare says the lines to Redis, through one connection for each client, and
+// takes as many replies as we give.
+func compare(t *testing.T, clients map[string]*redistest.Conn, lines []string, ours []answer, proto int) {
 	t.Helper()
-	for _, line := range [][]string{{"RESET"}, {"HELLO", string(rune('0' + proto))}, {"FLUSHALL"}} {
-		redis.Do(line...)
+	protos := map[string]int{}
+	for name, client := range clients {
+		client.Send("RESET")
+		for string(client.Next()) != "+RESET\r\n" {
+			// What the block before left unread.
+		}
+		client.Do("HELLO", string(rune('0'+proto)))
+		protos[name] = proto
 	}
+	clients[""].Do("FLUSHALL")
 	for i, line := range lines {
-		_, command, ok := splitCommand(line)
+		name, command, ok := splitCommand(line)
 		if !ok {
 			continue
+		}
+		if clients[name] == nil {
+			clients[name] = clients[""].Dial()
+			clients[name].Do("HELLO", string(rune('0'+proto)))
+			protos[name] = proto
 		}
 		var argv []string
 		for _, word := range words(t, command) {
 			argv = append(argv, string(word))
 		}
-		theirs := redis.Do(argv...)
-		proto = protoAfter(argv, proto)
+		clients[name].Send(argv...)
+		var data []byte
+		for range ours[i].replies {
+			data = append(data, clients[name].Next()...)
+		}
+		protos[name] = protoAfter(argv, data, protos[name])
 		if i+1 < len(lines) && lines[i+1] == anyReply {
 			continue
 		}
-		if theirs := render(t, theirs, proto); theirs != ours[i] {
-			t.Errorf("%s in RESP%d:\nredis %s\nours  %s", line, proto, theirs, ours[i])
+		if theirs := render(t, data, protos[name]); theirs != ours[i].text {
+			t.Errorf("%s in RESP%d:\nredis %s\nours  %s", line, proto, theirs, ours[i].text)
 		}
 	}
 }
 
-// protoAfter is the protocol in which a command line is answered.
-func protoAfter(argv []string, proto int) int {
+// protoAfter is the protocol of a client after a command line and its reply.
+func protoAfter(argv []string, data []byte, proto int) int {
 	switch {
 	case strings.EqualFold(argv[0], "reset"):
 		return 2
+	case bytes.HasPrefix(data, []byte("-")):
 	case strings.EqualFold(argv[0], "hello") && len(argv) == 2 && (argv[1] == "2" || argv[1] == "3"):
 		return int(argv[1][0] - '0')
 	}

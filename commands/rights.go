@@ -50,6 +50,10 @@ func (k *Core) lineOf(c *Command, argv [][]byte, uses []acl.Use) acl.Line {
 	for _, ref := range keys {
 		line.Uses = append(line.Uses, k.useOf(c, args[ref.Index], ref.Flags))
 	}
+	if c.Family == Messaging {
+		line.Uses = c.Channels.uses(line.Uses, args)
+		return line
+	}
 	others, _ := c.grammar.Channels(buf[:0], args)
 	for _, ref := range others {
 		line.Uses = append(line.Uses, k.useOf(c, args[ref.Index], ref.Flags))
@@ -63,9 +67,6 @@ func (k *Core) useOf(c *Command, arg []byte, flags grammar.KeyFlags) acl.Use {
 	use := acl.Use{Text: arg, Need: rightsOf(flags)}
 	switch {
 	case c.Family != Memory:
-		if flags&grammar.NotKey != 0 {
-			use.Kind = acl.Channel
-		}
 	case flags&grammar.NotKey != 0:
 		use.Kind = acl.Scope
 		use.Scope, _ = k.Engine.Layout().ParseScope(arg)
@@ -78,6 +79,33 @@ func (k *Core) useOf(c *Command, arg []byte, flags grammar.KeyFlags) acl.Use {
 		}
 	}
 	return use
+}
+
+// channelArguments says which arguments name channels that a user must be allowed.
+type channelArguments uint8
+
+const (
+	noChannels channelArguments = iota
+	firstChannel
+	everyChannel
+	everyPattern
+)
+
+// uses appends what the arguments name.
+func (c channelArguments) uses(dst []acl.Use, args [][]byte) []acl.Use {
+	kind := acl.Channel
+	switch c {
+	case noChannels:
+		return dst
+	case firstChannel:
+		args = args[:1]
+	case everyPattern:
+		kind = acl.ChannelPattern
+	}
+	for _, arg := range args {
+		dst = append(dst, acl.Use{Kind: kind, Text: arg})
+	}
+	return dst
 }
 
 // rightsOf is what a key's flags need: existence and type alone need any right.

@@ -19,9 +19,12 @@ type Peer interface {
 	Local() bool
 	// Resume ends a park: reply appends the answer to out.
 	Resume(reply func(out []byte) []byte)
-	// Push queues bytes that answer no command. They leave once the journal is
-	// durable up to seq (0: at once).
+	// Push queues bytes that answer no command; data is copied. They leave once
+	// the journal is durable up to seq (0: at once).
 	Push(data []byte, seq uint64)
+	// TakePushed appends to out what was pushed and is not in the output yet. It
+	// is called while the session executes a command.
+	TakePushed(out []byte) []byte
 	// Refresh brings what Clients show of this session up to date; between
 	// commands that happens by itself.
 	Refresh()
@@ -58,6 +61,11 @@ type Session struct {
 	mode    replyMode
 	multi   multi
 	watch   engine.Watch
+	// subscriptions are what the session listens to; nil before the first.
+	subscriptions *subscriptions
+	// kept is how much of the output CLIENT REPLY must not drop: it answers no
+	// command.
+	kept    int
 	tx      *engine.Tx // the transaction of the EXEC that is running, or nil
 	recent  recent
 	batch   batch
@@ -128,6 +136,7 @@ func (s *Session) Watching() int { return s.watch.Len() }
 func (s *Session) Close() {
 	s.multi.reset()
 	s.endMonitor()
+	s.endSubscriptions()
 	s.Core.Engine.Unwatch(&s.watch)
 }
 

@@ -36,10 +36,11 @@ import (
 // on one line: +status, -ERROR text, :1, "bulk", nil, nil-array (RESP2 only),
 // ,1.5 (double), #t, (123 (big number), ="verbatim", [array], ~[set], {map},
 // >[push]; two lines with the protocol in front where the protocols differ; or
-// "..." where only the shape of the reply matters.
+// "..." where only the shape of the reply matters. What was pushed to a client
+// stands in front of its next reply.
 //
 // A real redis-server answers the same lines in redis_test.go, but for blocks in
-// which time passes, that have two clients, or that begin with "# not compared".
+// which time passes or that have a line "# not compared".
 //
 // With -rewrite the replies are written anew; read the difference before you
 // commit it.
@@ -95,13 +96,13 @@ func runTranscript(t *testing.T, table *Table, file string, seen map[*Command]bo
 				out.WriteString(anyReply + "\n")
 				continue
 			}
-			if replies2[i] == replies3[i] {
-				if replies2[i] != "" {
-					out.WriteString(replies2[i] + "\n")
+			if replies2[i].text == replies3[i].text {
+				if replies2[i].text != "" {
+					out.WriteString(replies2[i].text + "\n")
 				}
 				continue
 			}
-			out.WriteString("2 " + replies2[i] + "\n3 " + replies3[i] + "\n")
+			out.WriteString("2 " + replies2[i].text + "\n3 " + replies3[i].text + "\n")
 		}
 	}
 	if out.String() == string(text) {
@@ -131,13 +132,20 @@ func splitCommand(line string) (client, command string, ok bool) {
 	return client, command, ok && strings.Trim(client, "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
-// play runs a block in one protocol and returns the reply of each line that is a
+// answer is what a client reads after a line: its text as transcripts show it, and
+// how many replies it is.
+type answer struct {
+	text    string
+	replies int
+}
+
+// play runs a block in one protocol and returns the answer to each line that is a
 // command.
-func play(t *testing.T, table *Table, lines []string, proto int, seen map[*Command]bool) []string {
+func play(t *testing.T, table *Table, lines []string, proto int, seen map[*Command]bool) []answer {
 	t.Helper()
 	s := newTestServer(table, engine.Options{Pool: testPool()})
 	clients := map[string]*testClient{}
-	replies := make([]string, len(lines))
+	answers := make([]answer, len(lines))
 	for i, line := range lines {
 		if text, ok := strings.CutPrefix(line, "@ "); ok {
 			passed, err := time.ParseDuration(text)
@@ -158,14 +166,29 @@ func play(t *testing.T, table *Table, lines []string, proto int, seen map[*Comma
 		data := clients[name].do(argv...)
 		// HELLO changes the protocol.
 		proto := clients[name].session.Proto
-		replies[i] = render(t, data, proto)
-		if c := table.find(argv); c != nil && !bytes.HasPrefix(data, []byte("-")) && string(data) != "+QUEUED\r\n" {
+		answers[i] = answer{render(t, data, proto), count(t, data)}
+		own := data[clients[name].taken:]
+		if c := table.find(argv); c != nil && !bytes.HasPrefix(own, []byte("-")) && string(own) != "+QUEUED\r\n" {
 			seen[c] = true
 			// CLIENT REPLY OFF and SHUTDOWN answer nothing.
-			if err := c.Reply.Check(data, proto); err != nil && len(data) > 0 {
+			if err := c.Reply.Check(own, proto); err != nil && len(own) > 0 {
 				t.Errorf("%s: RESP%d: %v", line, proto, err)
 			}
 		}
+	}
+	return answers
+}
+
+// count is how many replies data holds.
+func count(t *testing.T, data []byte) int {
+	t.Helper()
+	replies := 0
+	for ; len(data) > 0; replies++ {
+		rest, err := reply.Skip(data)
+		if err != nil {
+			t.Fatalf("%v: %q", err, data)
+		}
+		data = rest
 	}
 	return replies
 }

@@ -42,6 +42,8 @@ type shownState struct {
 	name, user string
 	keep       bool
 	monitor    bool
+	// channels, patterns and shards count subscriptions.
+	channels, patterns, shards int
 }
 
 var actionOf = [...]Action{
@@ -78,6 +80,13 @@ func (x *commandExecutor) show() {
 	if s.Monitoring != shown.monitor {
 		shown.monitor = s.Monitoring
 		x.info.Set(FlagMonitor, s.Monitoring)
+	}
+	if channels, patterns, shards := s.Subscriptions(); channels != shown.channels || patterns != shown.patterns || shards != shown.shards {
+		shown.channels, shown.patterns, shown.shards = channels, patterns, shards
+		x.info.Channels.Store(int32(channels))
+		x.info.Patterns.Store(int32(patterns))
+		x.info.ShardChannels.Store(int32(shards))
+		x.info.Set(FlagPubSub, channels+patterns+shards > 0)
 	}
 	if s.NoEvict != shown.keep {
 		shown.keep = s.NoEvict

@@ -66,8 +66,8 @@ type Executor interface {
 	Close()
 }
 
-// A Conn is what an executor sees of its connection. All methods may be called
-// from any goroutine.
+// A Conn is what an executor sees of its connection. All methods but TakePushed
+// may be called from any goroutine.
 type Conn interface {
 	// ID is unique in the life of the process, positive and ascending.
 	ID() int64
@@ -83,10 +83,14 @@ type Conn interface {
 	// comes while nothing is parked is kept until the command has parked.
 	Resume(reply func(out []byte) []byte)
 
-	// Push queues bytes behind what the connection has to send already. They
-	// leave once the journal is durable up to seq (0: at once). A connection
+	// Push queues a copy of data behind what the connection has to send already. It
+	// leaves once the journal is durable up to seq (0: at once). A connection
 	// over its client-output-buffer-limit is closed instead.
 	Push(data []byte, seq uint64)
+
+	// TakePushed appends to out what was pushed and is not in the output yet, in
+	// front of the reply that out will get. It is called inside Execute.
+	TakePushed(out []byte) []byte
 
 	// Kill closes the connection as soon as its driver sees it; pending output
 	// is dropped.

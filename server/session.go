@@ -151,6 +151,18 @@ func (s *session) Push(data []byte, seq uint64) {
 	})
 }
 
+// TakePushed implements Conn.
+func (s *session) TakePushed(out []byte) []byte {
+	m := &s.mail
+	m.mu.Lock()
+	pushed, seq := m.pushed, m.seq
+	m.pushed, m.seq = nil, 0
+	m.mu.Unlock()
+	s.pushSeq = max(s.pushSeq, seq)
+	s.noted += int64(len(pushed)) // it was counted when it came
+	return append(out, pushed...)
+}
+
 // post changes the mail and tells the driver, once per delivery; of a kill at
 // once, since the driver may be inside a write that never ends.
 func (s *session) post(change func(m *mail)) {

@@ -270,6 +270,7 @@ func (c *testClient) Local() bool                          { return true }
 func (c *testClient) Refresh()                             {}
 func (c *testClient) AppendLine(dst []byte) []byte         { return dst }
 func (c *testClient) Push([]byte, uint64)                  {}
+func (c *testClient) TakePushed(out []byte) []byte         { return out }
 func (c *testClient) Resume(reply func(out []byte) []byte) { c.resumed <- reply }
 
 // do executes a command line and returns the bytes of its reply.

@@ -39,6 +39,7 @@ const (
 	shapePush
 	shapeOneOf
 	shapePerProto
+	shapeSeveral
 )
 
 // Any is any one reply, errors too. For commands that run others (EVAL, EXEC).
@@ -122,6 +123,10 @@ func PerProto(resp2, resp3 Shape) Shape {
 	return Shape{kind: shapePerProto, members: []Shape{resp2, resp3}}
 }
 
+// Several is one reply or more of one shape, each a reply of its own, as only the
+// commands of pub/sub have it. It is a whole reply, never a part of one.
+func Several(s Shape) Shape { return Shape{kind: shapeSeveral, members: []Shape{s}} }
+
 // Check returns nil if data is exactly one reply of this shape in protocol 2 or 3,
 // attributes before it aside. An error reply fits every shape.
 func (s Shape) Check(data []byte, proto int) error {
@@ -165,6 +170,12 @@ func (s Shape) check(data []byte, proto int) ([]byte, error) {
 		return s.checkOneOf(data, proto)
 	case shapePerProto:
 		return s.members[proto-2].check(data, proto)
+	case shapeSeveral:
+		rest, err := s.members[0].check(data, proto)
+		for err == nil && len(rest) > 0 {
+			rest, err = s.members[0].check(rest, proto)
+		}
+		return rest, err
 	}
 	item, rest, err := read(data)
 	if err != nil {
@@ -333,6 +344,8 @@ func (s Shape) String() string {
 		return "push [" + joined(s.members, ", ") + "]"
 	case shapeOneOf:
 		return joined(s.members, " | ")
+	case shapeSeveral:
+		return "one or more replies " + s.members[0].String()
 	case shapePerProto:
 		return "RESP2: " + s.members[0].String() + "; RESP3: " + s.members[1].String()
 	}

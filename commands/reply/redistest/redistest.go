@@ -16,15 +16,18 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"reminis/commands/reply"
 )
 
 // Conn is one connection to the server.
 type Conn struct {
-	t    testing.TB
-	conn net.Conn
-	buf  []byte
+	t      testing.TB
+	socket string
+	conn   net.Conn
+	buf    []byte
+	used   int // how much of buf was answered
 }
 
 // Start runs a server for the test and connects to it.
@@ -62,16 +65,38 @@ func Start(t testing.TB) *Conn {
 		for lines.Scan() {
 		}
 	}()
+	return dial(t, socket)
+}
+
+// Dial connects to the same server once more.
+func (c *Conn) Dial() *Conn {
+	c.t.Helper()
+	return dial(c.t, c.socket)
+}
+
+func dial(t testing.TB, socket string) *Conn {
+	t.Helper()
 	conn, err := net.Dial("unix", socket)
 	if err != nil {
 		t.Fatal("connect to redis-server:", err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return &Conn{t: t, conn: conn}
+	return &Conn{t: t, socket: socket, conn: conn}
 }
 
-// Do sends one command and returns the bytes of its reply, valid until the next Do.
+// patience bounds the wait for a reply that never comes.
+const patience = time.Minute
+
+// Do sends one command and returns the bytes of its reply, valid until the next
+// call.
 func (c *Conn) Do(argv ...string) []byte {
+	c.t.Helper()
+	c.Send(argv...)
+	return c.Next()
+}
+
+// Send sends one command.
+func (c *Conn) Send(argv ...string) {
 	c.t.Helper()
 	request := []byte("*" + strconv.Itoa(len(argv)) + "\r\n")
 	for _, arg := range argv {
@@ -80,16 +105,27 @@ func (c *Conn) Do(argv ...string) []byte {
 	if _, err := c.conn.Write(request); err != nil {
 		c.t.Fatal("write to redis-server:", err)
 	}
-	c.buf = c.buf[:0]
+}
+
+// Next returns the next reply, or the next message to a subscriber, valid until
+// the next call.
+func (c *Conn) Next() []byte {
+	c.t.Helper()
+	c.buf = append(c.buf[:0], c.buf[c.used:]...)
+	c.used = 0
 	chunk := make([]byte, 64<<10)
 	for {
+		if rest, err := reply.Skip(c.buf); err == nil {
+			c.used = len(c.buf) - len(rest)
+			return c.buf[:c.used:c.used]
+		}
+		if err := c.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+			c.t.Fatal(err)
+		}
 		n, err := c.conn.Read(chunk)
 		if err != nil {
-			c.t.Fatalf("read the reply of %q: %v", argv, err)
+			c.t.Fatalf("read a reply: %v; so far %q", err, c.buf)
 		}
 		c.buf = append(c.buf, chunk[:n]...)
-		if rest, err := reply.Skip(c.buf); err == nil && len(rest) == 0 {
-			return c.buf
-		}
 	}
 }
