@@ -51,6 +51,12 @@
 //     seen could still be among the best, so that its result is exact. Only turns
 //     and parts of texts (session, semantic) lend each other relevance. Pinned
 //     records are preferred where a BUDGET is filled, and only there.
+//   - A session is the segment behind the owner, as soon as a working or session
+//     record is in it; MEM.SESSION OPEN makes one that has none yet, which counts
+//     for two hours. Its last activity is that of its records, as TIME has it, and
+//     falls back to that of what is left after a restart. CLOSE and MERGE leave
+//     profiles and facts where they are. OPEN … REUSE changes nothing: a page that
+//     is refreshed does not keep a session alive.
 //   - What is promised but not there yet is an error that names it, decided once
 //     (laterMemoryCommands, unsupported).
 //

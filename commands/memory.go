@@ -16,6 +16,7 @@ func memoryCommands() []*Command {
 		memSetCommand(), memPatchCommand(), memForgetCommand(), memRollbackCommand(),
 		memGetCommand(), memMGetCommand(), memHistoryCommand(), memDiffCommand(),
 		memLinkCommand(), memUnlinkCommand(), memLinksCommand(), memRecallCommand(), memAuditCommand(), memNSCommand(),
+		memSessionCommand(),
 	}
 }
 
@@ -25,7 +26,7 @@ func laterMemoryCommands() []string {
 	return []string{
 		"mem.append", "mem.apply", "mem.consent", "mem.debug", "mem.erase", "mem.export", "mem.grant",
 		"mem.import", "mem.load", "mem.policy", "mem.revoke", "mem.schema",
-		"mem.session", "mem.stats", "mem.ns|tree", "mem.ns|stats",
+		"mem.stats", "mem.ns|tree", "mem.ns|stats",
 	}
 }
 

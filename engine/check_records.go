@@ -66,7 +66,9 @@ func (o *Owner) check(entries int) error {
 		return fmt.Errorf("%d records, %d entries in shards, %d by document, %d documents", n, entries, o.docs.Len(), view.Len())
 	}
 	var err error
-	pinned, perishable, bytes := 0, 0, int64(0)
+	pinned := 0
+	var tally recordTally
+	sessions := newSessionIndex(0)
 	o.records.Scan(func(it item) bool {
 		var r memory.Record
 		same, ok := o.docs.Get(it.doc())
@@ -85,25 +87,49 @@ func (o *Owner) check(entries int) error {
 		case r.Kind.Journaled() && it.seq() == 0:
 			err = fmt.Errorf("record %q has no sequence", it.key())
 		}
-		bytes += int64(len(it))
+		tally.count(it, 1)
+		sessions.count(o.name, it, 1)
 		if r.Pinned {
 			pinned++
 		}
-		if it.deadlineMs() != 0 || r.ValidFromMs != 0 || r.ValidUntilMs != 0 {
-			perishable++
-		}
 		return err == nil
 	})
-	if err == nil && (pinned != o.pinned.Len() || perishable != o.perishable) {
-		err = fmt.Errorf("%d pinned records, %d in their tree; %d perishable ones, %d counted", pinned, o.pinned.Len(), perishable, o.perishable)
+	if err == nil && pinned != o.pinned.Len() {
+		err = fmt.Errorf("%d pinned records, %d in their tree", pinned, o.pinned.Len())
 	}
-	if err == nil && bytes != o.bytes {
-		err = fmt.Errorf("%d bytes of records, %d counted", bytes, o.bytes)
+	if err == nil && tally != o.tally {
+		err = fmt.Errorf("the records count up to %+v, the owner has %+v", tally, o.tally)
+	}
+	if err == nil {
+		err = o.sessions.check(&sessions)
 	}
 	for i := range o.pending {
 		if c := &o.pending[i]; c.seq == 0 || i > 0 && c.seq < o.pending[i-1].seq {
 			return fmt.Errorf("change %d of %q is out of order: batch %d", i, c.key, c.seq)
 		}
 	}
+	return err
+}
+
+// check compares the sessions with those that the records tell of, which cannot
+// tell of records that are gone.
+func (x *sessionIndex) check(told *sessionIndex) (err error) {
+	x.byName.Scan(func(name string, s Session) bool {
+		want, _ := told.byName.Get(name)
+		_, placed := x.recent.Get(SessionPlace{s.LastMs, name})
+		if s.Records != want.Records || s.LastMs < want.LastMs || !placed || s.Records == 0 && s.OpenedMs == 0 {
+			err = fmt.Errorf("session %q is %+v, its records tell %+v; in order: %t", name, s, want, placed)
+		}
+		return err == nil
+	})
+	if err == nil && x.recent.Len() != x.byName.Len() {
+		err = fmt.Errorf("%d sessions, %d in order", x.byName.Len(), x.recent.Len())
+	}
+	told.byName.Scan(func(name string, _ Session) bool {
+		if _, ok := x.byName.Get(name); !ok && err == nil {
+			err = fmt.Errorf("session %q is missing", name)
+		}
+		return err == nil
+	})
 	return err
 }

@@ -20,6 +20,13 @@ import (
 // empty; an empty owner is the server. event may be nil. The owner is locked:
 // the server's owner sorts after all others.
 func (tx *Tx) SetFacet(ownerName, name, value []byte, event *memory.Event) {
+	tx.Durable()
+	tx.setFacet(ownerName, name, value, event)
+}
+
+// setFacet is SetFacet for what may be lost within a second, as session records
+// may.
+func (tx *Tx) setFacet(ownerName, name, value []byte, event *memory.Event) {
 	owner := tx.ownerOrServer(tx.DB, ownerName)
 	x := effect.Effect{Kind: effect.FacetSet, DB: uint32(tx.DB), Key: ownerName, Field: name, Value: value}
 	if len(ownerName) == 0 {
@@ -27,7 +34,6 @@ func (tx *Tx) SetFacet(ownerName, name, value []byte, event *memory.Event) {
 	}
 	tx.keyed(tx.DB, owner)
 	x.Event = tx.chainEvent(owner, event, value)
-	tx.Durable()
 	tx.emit(&x)
 }
 
@@ -68,6 +74,7 @@ func (tx *Tx) applyFacetSet(db int, x *effect.Effect) {
 		owner.facets.Set(string(x.Field), append([]byte(nil), x.Value...))
 	}
 	owner.ruleChanged(&tx.e.owners, x)
+	owner.sessionChanged(x)
 	owner.remember(tx, change{kind: x.Kind}, x.Event)
 }
 

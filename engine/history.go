@@ -118,7 +118,7 @@ func (tx *Tx) viewOf(owner *Owner) *OwnerView {
 		defer owner.mu.Unlock()
 	}
 	tx.gateSeq = max(tx.gateSeq, owner.gateSeq)
-	perishable := owner.perishable
+	perishable := owner.tally.perishable
 	if owner.consent.HidesAny() {
 		perishable = owner.records.Len()
 	}

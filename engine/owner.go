@@ -62,11 +62,9 @@ type Owner struct {
 	// docs are the records by their number in the index, pinned those of them
 	// that are pinned.
 	docs, pinned *btree.Map[uint64, item]
-	// bytes are those of the records, as items of the tree.
-	bytes int64
-	// perishable counts the records that may not stand though they are there:
-	// those with a deadline or a validity period.
-	perishable int
+	// tally counts the records.
+	tally    recordTally
+	sessions sessionIndex
 
 	facets facetMap
 	// consent is the facet of that name.
@@ -147,7 +145,32 @@ func itemLess(a, b item) bool { return string(a.key()) < string(b.key()) }
 func (o *Owner) clear() {
 	o.records = btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
 	o.index = recall.NewIndex()
-	o.docs, o.pinned, o.perishable, o.bytes = &btree.Map[uint64, item]{}, &btree.Map[uint64, item]{}, 0, 0
+	o.docs, o.pinned = &btree.Map[uint64, item]{}, &btree.Map[uint64, item]{}
+	o.tally = recordTally{}
+	o.sessions = newSessionIndex(o.sessions.lastMs)
+}
+
+// recordTally is figures of an owner's records, expired ones not yet removed
+// included.
+type recordTally struct {
+	bytes int64 // as items of the tree
+	// perishable counts the records that may not stand though they are there:
+	// those with a deadline or a validity period.
+	perishable int
+	kinds      [memory.Semantic + 1]int
+	// versions is the sum of the records' versions.
+	versions uint64
+}
+
+// count notes that a record came (1) or went (-1).
+func (t *recordTally) count(it item, by int) {
+	t.bytes += int64(by * len(it))
+	if it.perishes() {
+		t.perishable += by
+	}
+	t.kinds[it.kind()] += by
+	version, _ := memory.DecodeHead(it.record())
+	t.versions += uint64(by) * version
 }
 
 // serverSpace is the space of the server's own chain, whose owner has no name.

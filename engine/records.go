@@ -372,15 +372,9 @@ func (tx *Tx) document(owner *Owner, it item, r *memory.Record) recall.Doc {
 
 // keep makes an item findable by its number in the index.
 func (o *Owner) keep(it item, pinned bool) {
-	old, replaced := o.docs.Set(it.doc(), it)
-	if o.bytes += int64(len(it)); replaced {
-		o.bytes -= int64(len(old))
-	}
-	if replaced && old.perishes() {
-		o.perishable--
-	}
-	if it.perishes() {
-		o.perishable++
+	o.count(it, 1)
+	if old, replaced := o.docs.Set(it.doc(), it); replaced {
+		o.count(old, -1)
 	}
 	if pinned {
 		o.pinned.Set(it.doc(), it)
@@ -392,10 +386,14 @@ func (o *Owner) drop(it item) {
 	o.index.Remove(it.doc())
 	o.docs.Delete(it.doc())
 	o.pinned.Delete(it.doc())
-	o.bytes -= int64(len(it))
-	if it.perishes() {
-		o.perishable--
-	}
+	o.count(it, -1)
+}
+
+// count keeps what is counted of records in step with one that came (1) or went
+// (-1).
+func (o *Owner) count(it item, by int) {
+	o.tally.count(it, by)
+	o.sessions.count(o.name, it, by)
 }
 
 // sessionSeed makes sessions into numbers that mean nothing outside.
@@ -555,6 +553,7 @@ func (tx *Tx) endAll(db int) {
 			tx.endRecord(db, stored(it), nil)
 			return true
 		})
+		tx.endSessions(db, owner)
 	}
 	if ended > 0 && !tx.record.reset {
 		// FLUSHALL is one event, however many databases it empties.

@@ -112,7 +112,7 @@ func TestWithoutArchive(t *testing.T) {
 	clock := &fakeClock{ms: 1000}
 	e := Open(Options{Clock: clock, Memory: MemoryOptions{PendingMax: 8}})
 	w := &recordWorld{t: t, r: rand.New(rand.NewPCG(1, 1)), clock: clock, e: e, keep: 1000}
-	s := &modelSpace{map[string]modelRecord{}, map[string][]told{}, map[string][]modelEvent{}, map[string]uint64{}, map[string]string{}}
+	s := &modelSpace{map[string]modelRecord{}, map[string][]told{}, map[string][]modelEvent{}, map[string]uint64{}, map[string]string{}, map[string]bool{}}
 	put := func(key string) {
 		clock.ms++
 		tx := e.Begin()
@@ -163,7 +163,7 @@ func TestExpiryOfSeveralOwners(t *testing.T) {
 	clock := &fakeClock{ms: 1000}
 	e := Open(Options{Clock: clock})
 	w := &recordWorld{t: t, r: rand.New(rand.NewPCG(1, 1)), clock: clock, e: e, keep: 10}
-	s := &modelSpace{map[string]modelRecord{}, map[string][]told{}, map[string][]modelEvent{}, map[string]uint64{}, map[string]string{}}
+	s := &modelSpace{map[string]modelRecord{}, map[string][]told{}, map[string][]modelEvent{}, map[string]uint64{}, map[string]string{}, map[string]bool{}}
 	for i := range 500 {
 		key := fmt.Sprintf("p:u%d:s:k%d", (i*7)%10, i)
 		tx := e.Begin()

@@ -48,6 +48,7 @@ type modelSpace struct {
 	events  map[string][]modelEvent // by owner
 	ids     map[string]uint64
 	facets  map[string]string // by owner and name
+	opened  map[string]bool   // sessions, by owner and name
 }
 
 // recordWorld is an engine with an archive, and its model.
@@ -70,7 +71,7 @@ const recordDatabases = 2
 func newRecordWorld(t *testing.T, seed uint64, keep int) *recordWorld {
 	w := &recordWorld{t: t, r: rand.New(rand.NewPCG(seed, 7)), clock: &fakeClock{ms: 1_000_000}, tape: &tape{}, shelf: newShelf(recordDatabases), keep: keep}
 	for range recordDatabases {
-		w.spaces = append(w.spaces, &modelSpace{map[string]modelRecord{}, map[string][]told{}, map[string][]modelEvent{}, map[string]uint64{}, map[string]string{}})
+		w.spaces = append(w.spaces, &modelSpace{map[string]modelRecord{}, map[string][]told{}, map[string][]modelEvent{}, map[string]uint64{}, map[string]string{}, map[string]bool{}})
 	}
 	w.open()
 	return w
@@ -163,7 +164,9 @@ func (w *recordWorld) step() {
 // change does one operation on both sides.
 func (w *recordWorld) change(tx *Tx, s *modelSpace, key, other string, happened *[]pendingTold) {
 	stood, exists := s.records[key]
-	switch w.r.IntN(9) {
+	switch w.r.IntN(10) {
+	case 9:
+		w.session(tx, s, ownerOf(key))
 	case 8:
 		w.facet(tx, s, ownerOf(key))
 	case 0, 1, 2, 3:
@@ -367,6 +370,7 @@ func (w *recordWorld) rare() {
 			}
 			delete(s.records, key)
 		}
+		clear(s.opened)
 		tx.Flush(db)
 	}
 	tx.Commit()
@@ -429,6 +433,7 @@ func (w *recordWorld) compare() {
 				w.compareHistory(view, key, s.history[key])
 			}
 			w.compareText(view, s)
+			w.lookSessions(tx, s, owner)
 			for n := range 3 {
 				name := fmt.Sprintf("f/%d", n)
 				if got := view.Facet(name); string(got) != s.facets[owner+" "+name] {

@@ -102,7 +102,7 @@ func (tx *Tx) CheckQuota(p *memory.Policy, key memory.Key, r *memory.Record) err
 		return nil
 	}
 	owner := tx.owner(tx.DB, key.Owner())
-	records, bytes := int64(owner.records.Len()), owner.bytes
+	records, bytes := int64(owner.records.Len()), owner.tally.bytes
 	tx.record.encoded = memory.Encode(tx.record.encoded[:0], r)
 	size := int64(itemHead + len(key.Text) + len(tx.record.encoded))
 	old, exists := owner.records.Get(tx.pivotOf(key.Text))

@@ -113,6 +113,15 @@ func appendText(dst []byte, field uint64, text []byte) []byte {
 	return append(dst, text...)
 }
 
+// DecodeHead reads the version of a stored record and when it was made, alone.
+func DecodeHead(b []byte) (version uint64, updatedMs int64) {
+	in := reader{all: b, what: "record"}
+	in.bytes(2)
+	version = in.uvarint()
+	createdMs := in.varint()
+	return version, createdMs + in.varint()
+}
+
 // Decode reads a record into r, whose slices then alias b; only Tags may
 // allocate, and not when r is reused. Whatever the bytes are, it returns the
 // record that was encoded, a *CorruptError or a *NewerError; r is unspecified

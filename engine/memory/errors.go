@@ -97,6 +97,10 @@ func errOwnerSegments(count, want int) error {
 	return userError("owner has %d segments, mem-owner-segments is %d", count, want)
 }
 
+func errSession(name []byte) error {
+	return userError("session '%s' is not one segment of a key", quoteForError(name))
+}
+
 func errEmptySegment(what string, index int) error {
 	return userError("%s has an empty segment at position %d", what, index)
 }

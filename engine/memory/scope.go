@@ -46,6 +46,22 @@ func (l Layout) ParseScope(text []byte) (Scope, error) {
 	return s, nil
 }
 
+// ParseSession checks the name of a session of an owner, one segment, and gives
+// the namespace of the session's records.
+func (l Layout) ParseSession(owner, session []byte) (Scope, error) {
+	if err := l.ParseOwner(owner); err != nil {
+		return Scope{}, err
+	}
+	if len(session) == 0 || bytes.IndexByte(session, ':') >= 0 {
+		return Scope{}, errSession(session)
+	}
+	text := bytes.Join([][]byte{owner, session}, colon)
+	if _, _, err := l.split("session", text); err != nil {
+		return Scope{}, err
+	}
+	return Scope{text: text, literalLen: len(text), ownerLen: len(owner)}, nil
+}
+
 // literalOwner gives the length of the one owner that every key beginning with
 // this literal has, or 0: the owner counts only when its closing border is part
 // of the literal, or `ai:bob*` would be read as the owner `ai:bob`.
