@@ -7,6 +7,7 @@ import (
 
 	"reminis/commands/acl"
 	"reminis/commands/grammar"
+	"reminis/engine/memory"
 )
 
 // This file owns the texts of all errors that commands answer, byte for byte
@@ -107,6 +108,7 @@ const (
 	ErrLinkSelf      Error = "ERR a record cannot be linked to itself"
 	ErrLinkWorking   Error = "ERR a working record has no links"
 	ErrLinkWeight    Error = "ERR WEIGHT is a number from 0 to 1"
+	ErrSchemaVersion Error = "ERR a schema's version is a number from 1"
 	ErrWeights       Error = "ERR WEIGHTS are three numbers from 0, not all 0"
 
 	ErrNestedMulti    Error = "ERR MULTI calls can not be nested"
@@ -233,6 +235,33 @@ func errOptionLater(word string) string { return "ERR option " + word + " is not
 // (server.c processCommand).
 func errSubscribed(c *Command) error {
 	return Error("ERR Can't execute '" + c.FullName() + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
+}
+
+// The errors of schemas name a version as name@version.
+
+func errSchemaExists(label string) error {
+	return Error("ERR schema " + label + " exists and is another one; versions do not change")
+}
+
+func errSchemaOlder(label, newest string) error {
+	return Error("ERR schema " + label + " is older than " + newest + "; versions ascend")
+}
+
+func errSchemaBetween(label string) error {
+	return Error("ERR schema " + label + " is between others, values pass through it; only the oldest and the newest version can go")
+}
+
+func errNoSchema(name []byte) error {
+	return Error("ERR schema " + string(memory.Preview(nil, name, 64)) + " does not exist")
+}
+
+// errNoConsent is why a record of an owner is not written.
+func errNoConsent(owner []byte, kind memory.Kind, state memory.ConsentState) error {
+	what := "has not consented to "
+	if state == memory.ConsentRevoked {
+		what = "has withdrawn consent to "
+	}
+	return Error("NOCONSENT " + string(owner) + " " + what + kind.String() + " records")
 }
 
 func errArity(c *Command) error {

@@ -16,6 +16,7 @@ func memoryCommands() []*Command {
 		memSetCommand(), memPatchCommand(), memForgetCommand(), memRollbackCommand(),
 		memGetCommand(), memMGetCommand(), memHistoryCommand(), memDiffCommand(),
 		memLinkCommand(), memUnlinkCommand(), memLinksCommand(), memRecallCommand(), memAuditCommand(), memNSCommand(),
+		memSchemaCommand(), memPolicyCommand(), memConsentCommand(),
 		memSessionCommand(),
 	}
 }
@@ -24,8 +25,8 @@ func memoryCommands() []*Command {
 // They are no commands: COMMAND does not list them.
 func laterMemoryCommands() []string {
 	return []string{
-		"mem.append", "mem.apply", "mem.consent", "mem.debug", "mem.erase", "mem.export", "mem.grant",
-		"mem.import", "mem.load", "mem.policy", "mem.revoke", "mem.schema",
+		"mem.append", "mem.apply", "mem.debug", "mem.erase", "mem.export", "mem.grant",
+		"mem.import", "mem.load", "mem.revoke", 
 		"mem.stats", "mem.ns|tree", "mem.ns|stats",
 	}
 }

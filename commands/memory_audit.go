@@ -346,7 +346,7 @@ func (a *audited) version() (*memory.Record, error) {
 	if a.event.Version == 0 {
 		return nil, nil
 	}
-	return a.put(a.event.Version, a.order(), a.order())
+	return a.shown(a.put(a.event.Version, a.order(), a.order()))
 }
 
 // before is the retained record that an event replaced.
@@ -354,7 +354,15 @@ func (a *audited) before() (*memory.Record, error) {
 	if a.event.OldVersion == 0 {
 		return nil, nil
 	}
-	return a.put(a.event.OldVersion, 0, a.order())
+	return a.shown(a.put(a.event.OldVersion, 0, a.order()))
+}
+
+// shown hides what is encrypted of a version.
+func (a *audited) shown(r *memory.Record, err error) (*memory.Record, error) {
+	if r != nil {
+		mask(a.view.Policy(a.event.Key), r)
+	}
+	return r, err
 }
 
 // put is the newest version of that number within a range of batches.

@@ -77,7 +77,7 @@ type forgetting struct {
 func (f *forgetting) keys(keys []memory.Key, w *reply.Writer) error {
 	first := change{tx: f.tx, key: keys[0], options: f.options}
 	for i := len(keys) - 1; i >= 0; i-- {
-		stood, ok, err := f.tx.Record(keys[i].Text)
+		stood, ok, err := f.tx.Standing(keys[i].Text)
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (f *forgetting) keys(keys []memory.Key, w *reply.Writer) error {
 		return nil
 	}
 	for i := range keys {
-		if stood, ok, _ := f.tx.Record(keys[i].Text); ok {
+		if stood, ok, _ := f.tx.Standing(keys[i].Text); ok {
 			f.forget(stood)
 		}
 	}
@@ -141,7 +141,7 @@ func (f *forgetting) scopeOf(scope memory.Scope, name string, w *reply.Writer) e
 	}
 	f.kept = false
 	before := f.removed
-	eachRecord(f.tx, view, scope, nil, func(s engine.Stored, _ uint64) bool {
+	eachRecord(f.tx, view.Standing(), scope, nil, func(s engine.Stored, _ uint64) bool {
 		f.forget(s)
 		return true
 	})
@@ -306,6 +306,9 @@ func (p *memRollbackParams) restore(tx *engine.Tx, key memory.Key, old pastRecor
 	var r memory.Record
 	mustDecode(old.wanted, &r)
 	createdMs := r.CreatedMs
+	if err := migrate(tx, &r); err != nil {
+		return true, err
+	}
 	if err := c.next(&r); err != nil {
 		return true, err
 	}

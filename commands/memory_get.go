@@ -62,7 +62,11 @@ func runMemGet(tx *engine.Tx, p *memGetParams, w *reply.Writer) error {
 		return nil
 	}
 	var r memory.Record
-	mustDecode(s.Bytes, &r)
+	if p.past() {
+		mustDecode(s.Bytes, &r)
+	} else {
+		decodeNewest(tx, s, &r)
+	}
 	if len(paths) > 0 {
 		if r.Text {
 			return ErrTextPath
@@ -165,7 +169,11 @@ func runMemMGet(tx *engine.Tx, p *memMGetParams, w *reply.Writer) error {
 			w.Null()
 			continue
 		}
-		mustDecode(found[i].Bytes, &r)
+		if p.at.Set {
+			mustDecode(found[i].Bytes, &r)
+		} else {
+			decodeNewest(tx, found[i], &r)
+		}
 		w.Bulk(r.Value)
 	}
 	return nil

@@ -147,6 +147,7 @@ type candidate struct {
 	relevance  float64 // the hit's score as a share of its owner's ceiling
 	updatedMs  int64
 	confidence float64
+	halfLifeMs int64 // its policy's; 0: the recall's
 	pinned     bool
 	tier       recall.Tier
 	score      recall.Score

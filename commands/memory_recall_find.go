@@ -133,7 +133,7 @@ func (r *recalling) add(from *source, s engine.Stored, hit recall.Hit, relevance
 	rec := &r.record
 	mustDecode(s.Bytes, rec)
 	r.found = append(r.found, candidate{stored: s, hit: hit, relevance: relevance, updatedMs: rec.UpdatedMs,
-		confidence: rec.Confidence, pinned: rec.Pinned, tier: r.tier(from, s.Key)})
+		confidence: rec.Confidence, halfLifeMs: r.halfLifeMs(s.Key, rec.Kind), pinned: rec.Pinned, tier: r.tier(from, s.Key)})
 }
 
 func (r *recalling) tier(from *source, key []byte) recall.Tier {

@@ -3,6 +3,7 @@ package commands
 import (
 	"bytes"
 	"cmp"
+	"math"
 	"slices"
 
 	"reminis/engine/memory"
@@ -20,12 +21,24 @@ func (r *recalling) rank() {
 	for i := range r.found {
 		c := &r.found[i]
 		c.score = ranking.Score(recall.Signals{
-			Relevance: c.relevance, AgeMs: r.tx.NowMs() - c.updatedMs, Confidence: c.confidence, Tier: c.tier})
+			Relevance: c.relevance, AgeMs: r.tx.NowMs() - c.updatedMs, Confidence: c.confidence, Tier: c.tier, HalfLifeMs: c.halfLifeMs})
 		r.ranked = append(r.ranked, c)
 	}
 	slices.SortFunc(r.ranked, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(b.score.Total, a.score.Total), cmp.Compare(b.updatedMs, a.updatedMs), bytes.Compare(a.stored.Key, b.stored.Key))
 	})
+}
+
+// halfLifeMs is a record's own by its policy, where the command states none.
+func (r *recalling) halfLifeMs(key []byte, kind memory.Kind) int64 {
+	if r.params.halfLife != 0 {
+		return 0
+	}
+	ms, ok := r.tx.Policy(key).HalfLifeMs(kind)
+	if ok && ms == 0 {
+		return math.MaxInt64 // it never fades
+	}
+	return ms
 }
 
 func (r *recalling) ranking() recall.Ranking {

@@ -13,7 +13,7 @@ import (
 // tokens is what a candidate costs in the reply: its line of the prompt, or its
 // value.
 func (r *recalling) tokens(c *candidate) int {
-	mustDecode(c.stored.Bytes, &r.record)
+	decodeShown(r.tx, c.stored, &r.record)
 	if r.params.format == recallPrompt {
 		return recall.Estimate(string(r.promptLine(nil, c)))
 	}
@@ -25,7 +25,7 @@ func (r *recalling) show(chosen []*candidate, w *reply.Writer) error {
 	case recallPrompt:
 		text := []byte(memory.PromptHeader)
 		for _, c := range chosen {
-			mustDecode(c.stored.Bytes, &r.record)
+			decodeShown(r.tx, c.stored, &r.record)
 			text = r.promptLine(text, c)
 		}
 		w.Verbatim("txt", string(text))
@@ -59,7 +59,7 @@ func (r *recalling) promptLine(dst []byte, c *candidate) []byte {
 
 func (r *recalling) appendHit(dst []memory.Field, c *candidate) []memory.Field {
 	rec := &r.record
-	mustDecode(c.stored.Bytes, rec)
+	decodeShown(r.tx, c.stored, rec)
 	h := memory.Hit{Key: c.stored.Key, Value: rec.Value, Text: rec.Text, Kind: rec.Kind,
 		TimeMs: rec.UpdatedMs, Source: rec.Source, Score: c.score.Total}
 	if r.params.explain {

@@ -19,7 +19,7 @@ type memSetParams struct {
 	write      writeOptions
 }
 
-// memSetCommand: an existing record keeps its kind, its pin and its creation;
+// memSetCommand: an existing record keeps its kind, its pin, its schema and its creation;
 // everything else is what this command says.
 func memSetCommand() *Command {
 	clauses := []grammar.Node{
@@ -56,7 +56,7 @@ func runMemSet(tx *engine.Tx, p *memSetParams, w *reply.Writer) error {
 	r.Reset()
 	r.Kind = memory.DefaultKind
 	lockRecord(tx, key)
-	c := change{tx: tx, key: key, options: &p.write}
+	c := change{tx: tx, key: key, options: &p.write, whole: true}
 	if len(p.write.id) > 0 {
 		c.payload = p.write.digest(append(p.attributes.parts(), []byte("set"), key.Text, p.value, []byte{flagByte(p.text), byte(p.condition)})...)
 	}
@@ -64,9 +64,9 @@ func runMemSet(tx *engine.Tx, p *memSetParams, w *reply.Writer) error {
 		return err
 	}
 	if c.exists {
-		r.Kind, r.Pinned = c.old.Kind, c.old.Pinned
+		r.Kind, r.Pinned, r.Schema = c.old.Kind, c.old.Pinned, c.old.Schema
 	}
-	if err := p.attributes.apply(&r); err != nil {
+	if err := p.attributes.apply(&c, &r); err != nil {
 		return err
 	}
 	if !c.holds(p.condition) {
@@ -156,13 +156,16 @@ func runMemPatch(tx *engine.Tx, p *memPatchParams, w *reply.Writer) error {
 		if r.Text {
 			return ErrTextPatch
 		}
+		if err := migrate(tx, &r); err != nil {
+			return err
+		}
 	}
 	value, changed, err := memory.Patch(p.mode.memory(), r.Value, p.patch)
 	if err != nil {
 		return err
 	}
 	r.Value = value
-	if err := p.attributes.apply(&r); err != nil {
+	if err := p.attributes.apply(&c, &r); err != nil {
 		return err
 	}
 	if !changed && sameAttributes(&r, &c.old) {
@@ -180,7 +183,7 @@ func runMemPatch(tx *engine.Tx, p *memPatchParams, w *reply.Writer) error {
 
 // sameAttributes says whether two records of the same value are the same.
 func sameAttributes(a, b *memory.Record) bool {
-	return a.Kind == b.Kind && a.Pinned == b.Pinned && a.Confidence == b.Confidence &&
+	return a.Kind == b.Kind && string(a.Schema) == string(b.Schema) && a.Pinned == b.Pinned && a.Confidence == b.Confidence &&
 		string(a.Source) == string(b.Source) && string(a.Anchor) == string(b.Anchor) && string(a.Meta) == string(b.Meta) &&
 		slices.EqualFunc(a.Tags, b.Tags, func(x, y []byte) bool { return string(x) == string(y) })
 }

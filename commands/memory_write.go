@@ -101,22 +101,28 @@ type change struct {
 	key     memory.Key
 	options *writeOptions
 	payload memory.PayloadDigest
+	policy  *memory.Policy // of the key
 
 	stood  engine.Stored
 	old    memory.Record // what stood, when exists
 	exists bool
+	whole  bool // the value is what the command says, not what became of an older one
 }
 
 // begin reads what stands at the change's key, whose shard is locked. It
 // replies, and says so, when the command's ID was carried out already; that may
 // read from disk and then releases the locks.
 func (c *change) begin(w *reply.Writer) (replied bool, err error) {
-	c.stood, c.exists, err = c.tx.Record(c.key.Text)
+	c.policy = c.tx.Policy(c.key.Text)
+	c.stood, c.exists, err = c.tx.Standing(c.key.Text)
 	if err != nil {
 		return false, err
 	}
 	if c.exists {
 		mustDecode(c.stood.Bytes, &c.old)
+		if consent := c.tx.Consent(c.key.Owner()); consent.Hides(c.old.Kind) {
+			return false, errNoConsent(c.key.Owner(), c.old.Kind, memory.ConsentRevoked)
+		}
 	}
 	if len(c.options.id) == 0 {
 		return false, nil
@@ -163,7 +169,7 @@ func (c *change) next(r *memory.Record) error {
 	r.Operator, r.Trace, r.Reason = c.operator(), o.trace, o.reason
 	switch {
 	case o.expiry == expiryNone || o.expiry == expiryOther && !c.exists:
-		r.DeadlineMs, r.SlideMs = r.Kind.Rule().DeadlineAfterWrite(now, before, beforeMs)
+		r.DeadlineMs, r.SlideMs = c.policy.Rule(r.Kind).DeadlineAfterWrite(now, before, beforeMs)
 	case o.expiry == expiryOther:
 		r.DeadlineMs, r.SlideMs = c.stood.DeadlineMs, c.old.SlideMs
 	default:
@@ -192,14 +198,18 @@ func (c *change) event(op memory.Op, key []byte) memory.Event {
 	return e
 }
 
-// commit makes r what stands. Every write of a record comes through here.
+// commit makes r what stands, if the rules let it. Every write of a record comes
+// through here.
 func (c *change) commit(op memory.Op, r *memory.Record, w *reply.Writer) error {
+	if err := c.govern(r, c.whole); err != nil {
+		return err
+	}
 	e := c.event(op, c.key.Text)
 	e.Version = r.Version
 	if c.exists {
 		e.OldVersion = c.old.Version
 	}
-	c.tx.PutRecord(c.key, r, &e, r.Kind.Rule().HistoryVersions)
+	c.tx.PutRecord(c.key, r, &e, c.policy.Rule(r.Kind).HistoryVersions)
 	c.done(r.Version, r.Kind.Journaled())
 	c.reply(memory.StatusOK, r.Version, func() (*memory.Record, int64) { return r, r.DeadlineMs }, w)
 	return nil
@@ -265,6 +275,7 @@ type attributes struct {
 	hasAnchor     bool
 	meta          []byte
 	pin           pinning
+	schema        []byte
 }
 
 // pinning is PIN or UNPIN.
@@ -293,7 +304,8 @@ func attributeClauses[T any](field func(T) *attributes) []grammar.Node {
 			return fromMemory(memory.CheckMeta(arg))
 		}).After("META").Typed(grammar.TypeString).Sample("{}"),
 		grammar.Enum("pinning", func(a *attributes) *pinning { return &a.pin }, "PIN", "UNPIN"),
-		unsupported[*attributes]("SCHEMA"), unsupported[*attributes]("SUPERSEDES"), unsupported[*attributes]("VECTOR"),
+		parsed("schema", "SCHEMA", parseSchemaName, func(a *attributes) *[]byte { return &a.schema }).Sample("note"),
+		unsupported[*attributes]("SUPERSEDES"), unsupported[*attributes]("VECTOR"),
 		unsupported[*attributes]("VALIDFROM"), unsupported[*attributes]("VALIDUNTIL"),
 	} {
 		clauses = append(clauses, grammar.Lift(field, n))
@@ -302,7 +314,7 @@ func attributeClauses[T any](field func(T) *attributes) []grammar.Node {
 }
 
 // apply sets the attributes that were given.
-func (a *attributes) apply(r *memory.Record) (err error) {
+func (a *attributes) apply(c *change, r *memory.Record) (err error) {
 	if a.kind != memory.KindUnset {
 		r.Kind = a.kind
 	}
@@ -326,7 +338,7 @@ func (a *attributes) apply(r *memory.Record) (err error) {
 	if a.pin != pinKept {
 		r.Pinned = a.pin == pinOn
 	}
-	return nil
+	return c.adoptSchema(r, a.schema)
 }
 
 // parts are the attributes for a digest.
@@ -334,6 +346,6 @@ func (a *attributes) parts() [][]byte {
 	var numbers [12]byte
 	binary.BigEndian.PutUint64(numbers[:], math.Float64bits(a.confidence))
 	numbers[8], numbers[9], numbers[10], numbers[11] = byte(a.kind), flagByte(a.hasConfidence), flagByte(a.hasTags)|flagByte(a.hasAnchor)<<1, byte(a.pin)
-	parts := [][]byte{numbers[:], a.source, a.anchor, a.meta}
+	parts := [][]byte{numbers[:], a.source, a.anchor, a.meta, a.schema}
 	return append(parts, a.tags...)
 }

@@ -67,7 +67,9 @@ type OwnerView struct {
 	// taken back, all. All others stand.
 	Perishable int
 
-	consent memory.Consent // what it hides, the view does not have
+	consent memory.Consent
+	all     bool // also what consent hides
+	rules   *Rules
 	space   uint32
 	records *btree.BTreeG[item]
 	docs    *btree.Map[uint64, item]
@@ -124,8 +126,8 @@ func (tx *Tx) viewOf(owner *Owner) *OwnerView {
 	}
 	return &OwnerView{
 		Name: owner.name, Seq: tx.e.owners.lastSeq.Load(), Head: owner.link, Perishable: perishable,
-		consent: owner.consent,
-		space:   owner.space, records: owner.records.Copy(), docs: owner.docs.Copy(), pinned: owner.pinned.Copy(),
+		consent: owner.consent, rules: tx.Rules(),
+		space: owner.space, records: owner.records.Copy(), docs: owner.docs.Copy(), pinned: owner.pinned.Copy(),
 		facets: owner.facets.Copy(),
 		index:  owner.index.View(), pending: slices.Clip(owner.pending), lost: owner.lost,
 		lastSeq: owner.lastSeq, nowMs: tx.now, archive: tx.e.archive, forgotten: owner.forgotten,
@@ -171,16 +173,16 @@ func (v *OwnerView) Ascend(from []byte, visit func(r Stored, doc uint64) bool) {
 // Standing is the view with what is hidden because consent was taken back, for
 // whoever ends records.
 func (v *OwnerView) Standing() *OwnerView {
-	all := *v
-	all.consent = memory.Consent{}
-	return &all
+	standing := *v
+	standing.all = true
+	return &standing
 }
 
-func (v *OwnerView) hides(it item) bool { return v.consent.Hides(it.kind()) }
+func (v *OwnerView) hides(it item) bool { return !v.all && v.consent.Hides(it.kind()) }
 
 // hidesVersion says the same of a version in history.
 func (v *OwnerView) hidesVersion(kind effect.Kind, encoded []byte) bool {
-	if !v.consent.HidesAny() || kind != effect.RecordPut {
+	if v.all || !v.consent.HidesAny() || kind != effect.RecordPut {
 		return false
 	}
 	var r memory.Record

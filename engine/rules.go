@@ -57,6 +57,9 @@ func (tx *Tx) Rules() *Rules { return tx.e.Rules() }
 // Policy is what the policies say of a key; nil: nothing.
 func (tx *Tx) Policy(key []byte) *memory.Policy { return tx.Rules().Policies().Resolve(key) }
 
+// Policy is what the policies said of a key when the view was made.
+func (v *OwnerView) Policy(key []byte) *memory.Policy { return v.rules.Policies().Resolve(key) }
+
 // SetSchema makes s a schema of the server.
 func (tx *Tx) SetSchema(s *schema.Schema, event *memory.Event) {
 	tx.SetFacet(nil, []byte(facetSchema+s.Label()), encodeSchema(s), event)
@@ -79,6 +82,9 @@ func (tx *Tx) RemovePolicy(scope []byte, event *memory.Event) {
 
 // Consent is what an owner consented to. It locks the owner.
 func (tx *Tx) Consent(ownerName []byte) memory.Consent { return tx.owner(tx.DB, ownerName).consent }
+
+// Consent is what the view's owner consented to.
+func (v *OwnerView) Consent() memory.Consent { return v.consent }
 
 // SetConsent changes what an owner consented to.
 func (tx *Tx) SetConsent(ownerName []byte, c memory.Consent, event *memory.Event) {
@@ -126,10 +132,11 @@ func (tx *Tx) Redact(p *memory.Policy, ownerName, value []byte) ([]byte, error) 
 	return memory.Redact(value, p.Redacted(), &owner.key)
 }
 
-// audits says whether the policy of an event's key lets it be kept. An event of
-// no key always is.
+// audits says whether the policy of an event's key lets it be kept. Policies
+// decide about what happens to records day by day; what somebody may have to
+// answer for always is kept.
 func (tx *Tx) audits(event *memory.Event) bool {
-	return len(event.Key) == 0 || tx.Policy(event.Key).Audit() != memory.AuditNone
+	return !event.Op.OfRecord() || tx.Policy(event.Key).Audit() != memory.AuditNone
 }
 
 // The apply side.

@@ -48,11 +48,12 @@ func applyLimits(config *Config, core *commands.Core) {
 		limits.HashListpackValue.Store(next.HashListpackValueBytes)
 		limits.StringMax.Store(int64(next.BulkMaxBytes))
 		limits.MaxMemory.Store(int64(min(next.MaxMemoryBytes, math.MaxInt64)))
+		limits.ConsentRequired.Store(next.MemConsentRequired)
 		limits.LFU.Store(next.MaxMemoryPolicy == "allkeys-lfu" || next.MaxMemoryPolicy == "volatile-lfu")
 		return nil
 	}
 	_ = apply(config.Settings())
-	config.OnChange(apply, "hash-max-listpack-entries", "hash-max-listpack-value", "proto-max-bulk-len", "maxmemory", "maxmemory-policy")
+	config.OnChange(apply, "hash-max-listpack-entries", "hash-max-listpack-value", "proto-max-bulk-len", "maxmemory", "maxmemory-policy", "mem-consent")
 }
 
 // applyObservation keeps what is recorded as the directives say.

@@ -13,6 +13,8 @@ var directives = []directive{
 	// Our own.
 	{name: "mem-appendfsync", kind: enum, initial: "always", values: []string{"always", "everysec", "no"},
 		bind: func(s *Settings, v value) { s.memSync = v.text }},
+	{name: "mem-consent", kind: enum, initial: "optional", values: []string{"optional", "required"},
+		bind: func(s *Settings, v value) { s.MemConsentRequired = v.text == "required" }},
 	{name: "mem-owner-segments", kind: integer, initial: "2", low: 1, high: 16, flags: fixed,
 		bind: func(s *Settings, v value) { s.MemOwnerSegments = int(v.number) }},
 	{name: "mem-owner-tag", kind: boolean, initial: "no", flags: fixed,

@@ -76,11 +76,13 @@ type Settings struct {
 	SavePoints     []SavePoint
 	WriteTimeoutMs int64
 
-	// MemOwnerSegments to MemIdempotencyMax are MEM.*'s.
+	// MemOwnerSegments to MemMasterKeyCommand are MEM.*'s.
 	MemOwnerSegments  int
 	MemOwnerTag       bool
 	MemIdempotencyMs  int64
 	MemIdempotencyMax int64
+	// MemConsentRequired says that profile and semantic records need consent.
+	MemConsentRequired bool
 	// MemMasterKeyFile to MemMasterKeyCommand say where the key that wraps
 	// owners' keys is: at most one of them does.
 	MemMasterKeyFile    string

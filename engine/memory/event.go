@@ -97,6 +97,11 @@ func (op Op) String() string {
 	return "unknown"
 }
 
+// OfRecord says that the operation writes, ends or reads records one by one.
+func (op Op) OfRecord() bool {
+	return op >= OpInit && op <= OpRollback || op == OpGet || op == OpRecall
+}
+
 // ParseOp reads an operation's name, in any case.
 func ParseOp(text []byte) (Op, error) {
 	for op := OpInit; op <= OpUnlink; op++ {

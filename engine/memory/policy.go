@@ -148,6 +148,9 @@ func parseSetting(args [][]byte) (s Setting, rest [][]byte, err error) {
 
 func (s *Setting) form() fieldForm { return fieldForms()[s.field-1] }
 
+// SchemaName is the schema that the setting names, empty when it names none.
+func (s *Setting) SchemaName() string { return s.name }
+
 // Field is the setting's name, as in TTL.profile or REDACT $.email.
 func (s *Setting) Field() string {
 	form := s.form()

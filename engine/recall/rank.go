@@ -54,6 +54,8 @@ type Signals struct {
 	AgeMs      int64   // now less the record's time; the future counts as now
 	Confidence float64 // 0..1
 	Tier       Tier
+	// HalfLifeMs is the record's own, if it has one; 0: the ranking's.
+	HalfLifeMs int64
 }
 
 // Ranking turns the signals of one recall's candidates into scores.
@@ -75,7 +77,7 @@ type Score struct {
 
 // Score computes the score of a candidate. It depends on its arguments only.
 func (r Ranking) Score(s Signals) Score {
-	score := Score{Confidence: clamp(s.Confidence), Recency: r.recency(s.AgeMs)}
+	score := Score{Confidence: clamp(s.Confidence), Recency: r.recency(s)}
 	w := r.Weights
 	if r.RelevanceMax > 0 {
 		score.Relevance = clamp(s.Relevance / r.RelevanceMax)
@@ -93,15 +95,18 @@ func (r Ranking) Score(s Signals) Score {
 	return score
 }
 
-func (r Ranking) recency(ageMs int64) float64 {
-	if ageMs <= 0 {
+func (r Ranking) recency(s Signals) float64 {
+	if s.AgeMs <= 0 {
 		return 1
 	}
-	halfLifeMs := r.HalfLifeMs
+	halfLifeMs := s.HalfLifeMs
+	if halfLifeMs <= 0 {
+		halfLifeMs = r.HalfLifeMs
+	}
 	if halfLifeMs <= 0 {
 		halfLifeMs = DefaultHalfLifeMs
 	}
-	return math.Exp2(-float64(ageMs) / float64(halfLifeMs))
+	return math.Exp2(-float64(s.AgeMs) / float64(halfLifeMs))
 }
 
 // clamp brings v into 0..1; NaN becomes 0.

@@ -1,0 +1,136 @@
+package commands
+
+import (
+	"reminis/engine"
+	"reminis/engine/memory"
+	"reminis/engine/schema"
+)
+
+// This file owns what the server's rules do to writes and reads of records:
+// consent, schemas and their migrations, redaction, quotas. Every write passes
+// govern, every read of what stands migrate. It must not know which command
+// writes or reads.
+
+// govern checks the record that a change makes, and makes it what the rules ask
+// for. fill puts the schema's defaults in.
+func (c *change) govern(r *memory.Record, fill bool) error {
+	owner := c.key.Owner()
+	if err := checkConsent(c.tx, c.policy, owner, r.Kind); err != nil {
+		return err
+	}
+	s, err := c.schemaOf(r)
+	if err != nil {
+		return err
+	}
+	if s != nil && fill && !r.Text {
+		if r.Value, err = s.Fill(r.Value); err != nil {
+			return err
+		}
+	}
+	if !r.Text {
+		if r.Value, err = c.tx.Redact(c.policy, owner, r.Value); err != nil {
+			return err
+		}
+	}
+	if s != nil {
+		r.Schema = []byte(s.Label())
+		if err := s.Check(asJSON(r)); err != nil {
+			return err
+		}
+	}
+	return c.tx.CheckQuota(c.policy, c.key, r)
+}
+
+// asJSON is a record's value as a schema sees it: a text is a string.
+func asJSON(r *memory.Record) []byte {
+	if r.Text {
+		return memory.AppendQuoted(nil, r.Value)
+	}
+	return r.Value
+}
+
+// checkConsent says whether the owner lets a record of this kind be written.
+func checkConsent(tx *engine.Tx, p *memory.Policy, owner []byte, kind memory.Kind) error {
+	if consent := tx.Consent(owner); !consent.Allows(kind, tx.ConsentRequired(p)) {
+		return errNoConsent(owner, kind, consent.Of(kind))
+	}
+	return nil
+}
+
+// schemaOf is the newest version of the schema that a record to be written has:
+// its own, else its policy's; nil when there is none, or no longer is.
+func (c *change) schemaOf(r *memory.Record) (*schema.Schema, error) {
+	all := c.tx.Rules().Schemas()
+	if len(r.Schema) > 0 {
+		name, _, _ := schema.SplitLabel(r.Schema)
+		return all.Newest(name), nil
+	}
+	name := c.policy.Schema()
+	if name == "" {
+		return nil, nil
+	}
+	if s := all.Newest(name); s != nil {
+		return s, nil
+	}
+	return nil, errNoSchema([]byte(name))
+}
+
+func parseSchemaName(name []byte) ([]byte, error) { return name, memory.CheckSchemaName(name) }
+
+// schemaNone is the word after SCHEMA for no schema of the record's own.
+const schemaNone = "NONE"
+
+// adoptSchema gives a record the schema that its writer named.
+func (c *change) adoptSchema(r *memory.Record, name []byte) error {
+	switch {
+	case len(name) == 0:
+	case equalFold(name, schemaNone):
+		r.Schema = nil
+	default:
+		s := c.tx.Rules().Schemas().Newest(string(name))
+		if s == nil {
+			return errNoSchema(name)
+		}
+		r.Schema = []byte(s.Label())
+	}
+	return nil
+}
+
+// migrate brings a record to the newest version of its schema.
+func migrate(tx *engine.Tx, r *memory.Record) error {
+	if len(r.Schema) == 0 || r.Text {
+		return nil
+	}
+	value, newest, err := tx.Rules().Schemas().Migrate(r.Schema, r.Value)
+	if err == nil && newest != nil {
+		r.Value, r.Schema = value, []byte(newest.Label())
+	}
+	return err
+}
+
+// decodeNewest reads a record that stands for a reply: at the newest version of
+// its schema, or as it is stored when it cannot be brought there, which
+// MEM.SCHEMA MIGRATE counts.
+func decodeNewest(tx *engine.Tx, s engine.Stored, r *memory.Record) {
+	mustDecode(s.Bytes, r)
+	if len(r.Schema) > 0 {
+		_ = migrate(tx, r)
+	}
+}
+
+// decodeShown is decodeNewest for a reply that may reach others than who may
+// read the record itself, or that was not asked for by its key.
+func decodeShown(tx *engine.Tx, s engine.Stored, r *memory.Record) {
+	decodeNewest(tx, s, r)
+	mask(tx.Policy(s.Key), r)
+}
+
+// mask hides what is encrypted of a record's value. A value of which that cannot
+// be told is hidden whole.
+func mask(p *memory.Policy, r *memory.Record) {
+	value, err := p.Shown(r.Value, r.Text)
+	if err != nil {
+		value = memory.AppendQuoted(nil, []byte(memory.MaskedText))
+	}
+	r.Value = value
+}
