@@ -107,7 +107,9 @@ type Command struct {
 	data    func(tx *engine.Tx, argv [][]byte, w *reply.Writer) error
 	session func(s *Session, argv [][]byte, w *reply.Writer) error
 	// slow says which lines are Offload, of a command of which only some are.
-	slow  func(argv [][]byte) bool
+	slow func(argv [][]byte) bool
+	// named visits the keys and scopes that options of a line name.
+	named func(argv [][]byte, visit func(text []byte, flags grammar.KeyFlags))
 	subs  map[string]*Command
 	full  string
 	id    int // its position in the catalog of what users may be allowed
@@ -170,6 +172,25 @@ func onDataOffloading[T any](d Declaration, g *grammar.Grammar, slow func(p T) b
 		p := pool.Get()
 		defer pool.Put(p)
 		return g.Parse(argv, p) == nil && slow(p.(T))
+	}
+	return c
+}
+
+// naming says what the options of a command name beside its keys, for the check
+// of rights. They are found by parsing: behind a word that a key spec looks for
+// may as well stand somebody's text. Empty texts are skipped.
+func naming[T any](c *Command, g *grammar.Grammar, list func(p T, visit func(text []byte, flags grammar.KeyFlags))) *Command {
+	mustBeFor[T](c.Declaration, g)
+	c.named = func(argv [][]byte, visit func([]byte, grammar.KeyFlags)) {
+		p := g.NewParams()
+		if g.Parse(argv, p) != nil {
+			return // it will not run
+		}
+		list(p.(T), func(text []byte, flags grammar.KeyFlags) {
+			if len(text) > 0 {
+				visit(text, flags)
+			}
+		})
 	}
 	return c
 }

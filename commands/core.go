@@ -38,6 +38,7 @@ type Core struct {
 
 	registry registry
 	workers  chan struct{}
+	denied   deniedEvents
 	heap     heapGauge
 	stats    Stats
 }

@@ -24,6 +24,17 @@
 // what the queue and the watched keys need, or all shards when a command in it
 // cannot say.
 //
+// # Rights
+//
+// What a user may do is package acl's; what a line touches is found here, in one
+// place (rights.go), before a command runs, and again in EXEC. Keys and channels
+// come from the grammar's specs. What an option names (SHARED scope) a command
+// says itself (naming), for specs look for words, and a word may be somebody's
+// tag. Of a command on records, an argument that cannot be a key is a scope: an
+// owner, too. A denial of a record or scope is an event of the server's; alike
+// ones within a minute are two (rights_audit.go). The options of a command need
+// the rights that its flags say: MEM.FORGET SCOPE needs a pattern for writing.
+//
 // # Memory records
 //
 // Where the contract of the MEM commands leaves a choice:

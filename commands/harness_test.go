@@ -68,7 +68,7 @@ func newTestServer(table *Table, options engine.Options) *testServer {
 	options.Memory.Keys = &numberedKeys{gone: map[uint64]bool{}}
 	core := NewCore(engine.Open(options), table)
 	core.Config = fakeConfig{
-		values:   map[string]string{"databases": "16", "enable-debug-command": "yes", "maxmemory": "0", "maxmemory-policy": "noeviction", "hz": "10"},
+		values: map[string]string{"databases": "16", "enable-debug-command": "yes", "maxmemory": "0", "maxmemory-policy": "noeviction", "hz": "10"},
 		followed: map[string]func(string){
 			"requirepass": core.Users.SetPassword,
 			"aclfile":     func(name string) { core.UserFile = &fakeUserFile{name: name} },

@@ -21,18 +21,21 @@ type memForgetParams struct {
 // memForgetCommand: the keys of one command, and what a scope has of one owner,
 // go in one change.
 func memForgetCommand() *Command {
-	return onDataOffloading(memoryDeclaration(Declaration{
-		Name: "mem.forget", Complexity: "O(K*log(N)) where K is the number of records removed and N that of their owner's",
-		Summary: "Remove memory records; their history stays",
-		Flags:   Write,
-		Reply:   reply.OneOf(reply.Int(), reply.Null(), statusShape()),
-	}), grammar.Compile[memForgetParams](
+	g := grammar.Compile[memForgetParams](
 		grammar.OneOf("what",
 			grammar.NumKeys("numkeys", "key", func(p *memForgetParams) *[][]byte { return &p.keys }, grammar.RM|grammar.Delete).After("KEYS"),
 			grammar.Bytes("scope", func(p *memForgetParams) *[]byte { return &p.scope }).After("SCOPE").Typed(grammar.TypePattern),
 		),
 		grammar.Options(whoClauses(func(p *memForgetParams) *writeOptions { return &p.write })...),
-	), func(p *memForgetParams) bool { return p.scope != nil }, runMemForget)
+	)
+	return naming(onDataOffloading(memoryDeclaration(Declaration{
+		Name: "mem.forget", Complexity: "O(K*log(N)) where K is the number of records removed and N that of their owner's",
+		Summary: "Remove memory records; their history stays",
+		Flags:   Write,
+		Reply:   reply.OneOf(reply.Int(), reply.Null(), statusShape()),
+	}), g, func(p *memForgetParams) bool { return p.scope != nil }, runMemForget), g, func(p *memForgetParams, visit func([]byte, grammar.KeyFlags)) {
+		visit(p.scope, grammar.RM|grammar.Delete|grammar.NotKey)
+	})
 }
 
 func runMemForget(tx *engine.Tx, p *memForgetParams, w *reply.Writer) error {

@@ -66,20 +66,23 @@ const (
 // whether the query finds them or not; elsewhere they have no preference.
 func memRecallCommand() *Command {
 	pool := &sync.Pool{New: func() any { return new(recallMemory) }}
-	return onData(memoryDeclaration(Declaration{
+	g := grammar.Compile[memRecallParams](
+		scopeNode("scope", func(p *memRecallParams) *[]byte { return &p.scope }),
+		grammar.Options(append(recallFilters(), recallShape()...)...),
+		grammar.Check(checkRecall),
+	)
+	return naming(onData(memoryDeclaration(Declaration{
 		Name: "mem.recall", Complexity: "O(P) where P is the number of the query's postings in the index; without a query O(N), the records in the scope",
 		Summary: "Find the best memory records for this moment",
 		Flags:   ReadOnly, Offload: true, Lock: LockNone,
 		Reply: reply.OneOf(reply.ArrayOf(hitShape()), reply.Verbatim(), reply.Bulk()),
-	}), grammar.Compile[memRecallParams](
-		scopeNode("scope", func(p *memRecallParams) *[]byte { return &p.scope }),
-		grammar.Options(append(recallFilters(), recallShape()...)...),
-		grammar.Check(checkRecall),
-	), func(tx *engine.Tx, p *memRecallParams, w *reply.Writer) error {
+	}), g, func(tx *engine.Tx, p *memRecallParams, w *reply.Writer) error {
 		m := pool.Get().(*recallMemory)
 		defer pool.Put(m)
 		defer m.forget()
 		return runMemRecall(tx, p, m, w)
+	}), g, func(p *memRecallParams, visit func([]byte, grammar.KeyFlags)) {
+		visit(p.shared, grammar.RO|grammar.Access|grammar.NotKey)
 	})
 }
 

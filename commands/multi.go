@@ -141,6 +141,9 @@ func runExec(s *Session, _ *noParams, w *reply.Writer) error {
 	tx.Commit()
 	s.raise(tx.GateSeq())
 	tx.Done()
+	if s.account.Limits() != nil {
+		s.Core.writeDenials()
+	}
 	return nil
 }
 

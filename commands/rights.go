@@ -31,6 +31,9 @@ func (s *Session) judge(limits *acl.Rules, c *Command, argv [][]byte) acl.Denial
 		object = line.Uses[at].Text
 	}
 	s.noteDenial(denial, object, s.User())
+	if c.Family == Memory && denial != acl.DeniedCommand {
+		s.auditDenial(c, object)
+	}
 	return denial
 }
 
@@ -58,7 +61,20 @@ func (k *Core) lineOf(c *Command, argv [][]byte, uses []acl.Use) acl.Line {
 	for _, ref := range others {
 		line.Uses = append(line.Uses, k.useOf(c, args[ref.Index], ref.Flags))
 	}
+	if c.named != nil {
+		line.Uses = k.withNamed(c, args, line.Uses)
+	}
 	return line
+}
+
+// withNamed adds what options name. It copies, so that the uses of lines without
+// any need not be on the heap.
+func (k *Core) withNamed(c *Command, args [][]byte, uses []acl.Use) []acl.Use {
+	all := append([]acl.Use(nil), uses...)
+	c.named(args, func(text []byte, flags grammar.KeyFlags) {
+		all = append(all, k.useOf(c, text, flags))
+	})
+	return all
 }
 
 // useOf is an argument as rules see it. Of a command on records, what cannot be

@@ -90,7 +90,7 @@ func (s *selector) readsAll() bool {
 		return true
 	}
 	for _, key := range s.keys {
-		if key.rights&Read != 0 && key.text == "*" {
+		if key.rights&Read != 0 && string(key.text) == "*" {
 			return true
 		}
 	}
@@ -153,7 +153,7 @@ func (s *selector) allowsKeys(u *Use) bool {
 		if key.rights&u.Need != u.Need {
 			continue
 		}
-		if u.Kind == Scope && u.Scope.GrantedBy([]byte(key.text)) || u.Kind == Key && memory.Match([]byte(key.text), u.Text, false) {
+		if u.Kind == Scope && u.Scope.GrantedBy(key.text) || u.Kind == Key && memory.Match(key.text, u.Text, false) {
 			return true
 		}
 	}
@@ -162,7 +162,7 @@ func (s *selector) allowsKeys(u *Use) bool {
 
 func (s *selector) allowsChannel(u *Use) bool {
 	for _, channel := range s.channels {
-		if u.Kind == ChannelPattern && channel == string(u.Text) || u.Kind == Channel && memory.Match([]byte(channel), u.Text, false) {
+		if u.Kind == ChannelPattern && string(channel) == string(u.Text) || u.Kind == Channel && memory.Match(channel, u.Text, false) {
 			return true
 		}
 	}

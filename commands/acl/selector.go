@@ -21,7 +21,7 @@ const (
 )
 
 type keyPattern struct {
-	text   string
+	text   []byte
 	rights Right
 }
 
@@ -36,7 +36,7 @@ type selector struct {
 	// set does not hold.
 	firstArgs map[int][]string
 	keys      []keyPattern
-	channels  []string
+	channels  [][]byte
 }
 
 func newSelector(c *Catalog, allChannels bool) *selector {
@@ -203,12 +203,12 @@ func (s *selector) addKeys(rule string) error {
 		return ErrSyntax
 	}
 	for i := range s.keys {
-		if s.keys[i].text == pattern {
+		if string(s.keys[i].text) == pattern {
 			s.keys[i].rights |= rights
 			return nil
 		}
 	}
-	s.keys = append(s.keys, keyPattern{pattern, rights})
+	s.keys = append(s.keys, keyPattern{[]byte(pattern), rights})
 	return nil
 }
 
@@ -237,8 +237,8 @@ func (s *selector) addChannels(pattern string) error {
 		return ErrAllChannels
 	case hasSpaces(pattern):
 		return ErrSyntax
-	case !slices.Contains(s.channels, pattern):
-		s.channels = append(s.channels, pattern)
+	case !slices.ContainsFunc(s.channels, func(known []byte) bool { return string(known) == pattern }):
+		s.channels = append(s.channels, []byte(pattern))
 	}
 	return nil
 }
@@ -281,7 +281,7 @@ func (s *selector) describeKeys() string {
 	prefixes := [...]string{Read: "%R~", Write: "%W~", Read | Write: "~"}
 	rules := make([]string, len(s.keys))
 	for i, key := range s.keys {
-		rules[i] = prefixes[key.rights] + key.text
+		rules[i] = prefixes[key.rights] + string(key.text)
 	}
 	return strings.Join(rules, " ")
 }
@@ -292,7 +292,7 @@ func (s *selector) describeChannels() string {
 	}
 	rules := make([]string, len(s.channels))
 	for i, channel := range s.channels {
-		rules[i] = "&" + channel
+		rules[i] = "&" + string(channel)
 	}
 	return strings.Join(rules, " ")
 }
