@@ -58,6 +58,19 @@
 // an eighth of the vectors are accepted, asking Accept first; if very many hits
 // are wanted; and if the walk found too few.
 //
+// Measured (BenchmarkSearch; seeds in there), 20,000 vectors, ten neighbours of
+// 200 queries from the same distribution; the same within 0.002 when half of the
+// vectors were removed, when they were added again, and with Int8:
+//
+//	mixture    384 dimensions, 200 Gaussians  recall 1.000, 2,000 compared
+//	random32    32 dimensions, one Gaussian   recall 0.986, 2,900 compared
+//	random384  384 dimensions, one Gaussian   recall 1.000, all compared: of no use
+//
+// One core of a shared server, in processor time: an inner product of 384 numbers
+// takes 42 ns (282 without assembly), of bytes 47 (622); a scan of 20,000 vectors
+// in memory's order 2 to 5 ms, with Int8 0.7 to 1.7, a walk 0.3 to 1; inserting a
+// vector 0.2 to 0.7 ms, repairing one 0.1.
+//
 // # Assembly
 //
 // kernel_amd64.s has the two inner products for AVX2 and FMA. It reads what its
