@@ -26,7 +26,7 @@ func memoryCommands() []*Command {
 func laterMemoryCommands() []string {
 	return []string{
 		"mem.append", "mem.apply", "mem.debug", "mem.erase", "mem.export", "mem.grant",
-		"mem.import", "mem.load", "mem.revoke", 
+		"mem.import", "mem.load", "mem.revoke",
 		"mem.stats", "mem.ns|tree", "mem.ns|stats",
 	}
 }
@@ -180,6 +180,12 @@ func eachRecord(tx *engine.Tx, view *engine.OwnerView, scope memory.Scope, from 
 		}
 		return visit(s, doc)
 	})
+}
+
+// ownerNode declares the owner that a command is about; flags say what it does
+// with the owner's records, for the check of rights.
+func ownerNode[T any](field func(T) *[]byte, flags grammar.KeyFlags) grammar.Node {
+	return grammar.Key("owner", field, flags|grammar.NotKey)
 }
 
 // scopeNode declares the scope that a command reads.

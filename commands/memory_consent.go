@@ -53,7 +53,7 @@ func consentChange(name, summary string) Declaration {
 
 func consentGrammar() *grammar.Grammar {
 	return grammar.Compile[memConsentParams](
-		ownerNode(func(p *memConsentParams) *[]byte { return &p.owner }),
+		ownerNode(func(p *memConsentParams) *[]byte { return &p.owner }, grammar.RW|grammar.Update),
 		grammar.Options(
 			grammar.Counted("numkinds", "kind", func(p *memConsentParams) *[][]byte { return &p.kinds }).After("KINDS").Sample("1", "profile"),
 		),
@@ -106,7 +106,7 @@ func memConsentGetCommand() *Command {
 		Flags:   ReadOnly, Lock: LockNone,
 		Reply: reply.MapOf(reply.Bulk(), reply.Bulk()),
 	}), grammar.Compile[memConsentParams](
-		ownerNode(func(p *memConsentParams) *[]byte { return &p.owner }),
+		ownerNode(func(p *memConsentParams) *[]byte { return &p.owner }, grammar.RW|grammar.Update),
 	), runMemConsentGet)
 }
 

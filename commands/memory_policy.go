@@ -177,8 +177,3 @@ func memPolicyDelCommand() *Command {
 func ruleScopeNode[T any](field func(T) *[]byte) grammar.Node {
 	return grammar.Key("scope", field, grammar.RW|grammar.Update|grammar.NotKey)
 }
-
-// ownerNode declares the owner that a command is about.
-func ownerNode[T any](field func(T) *[]byte) grammar.Node {
-	return grammar.Key("owner", field, grammar.RW|grammar.Update|grammar.NotKey)
-}

@@ -30,11 +30,6 @@ func memSessionCommand() *Command {
 	))
 }
 
-// ownerNode declares the owner whose records a command writes.
-func ownerNode[T any](field func(T) *[]byte) grammar.Node {
-	return grammar.Key("owner", field, grammar.RW|grammar.Access|grammar.Update|grammar.NotKey)
-}
-
 type memSessionOpenParams struct {
 	owner    []byte
 	reuse    int64
@@ -53,7 +48,7 @@ func memSessionOpenCommand() *Command {
 		Flags:   Write | DenyOOM | Fast, Lock: LockNone,
 		Reply: reply.Record(reply.Field{Key: "session", Value: reply.Bulk()}, reply.Field{Key: "new", Value: reply.Int()}),
 	}), grammar.Compile[memSessionOpenParams](
-		ownerNode(func(p *memSessionOpenParams) *[]byte { return &p.owner }),
+		ownerNode(func(p *memSessionOpenParams) *[]byte { return &p.owner }, grammar.RW|grammar.Access|grammar.Update),
 		grammar.Options(
 			grammar.Int("seconds", func(p *memSessionOpenParams) *int64 { return &p.reuse }).After("REUSE").Range(0, reuseMax).
 				Present(grammar.BoolOf(func(p *memSessionOpenParams) *bool { return &p.hasReuse })),
@@ -117,7 +112,7 @@ func memSessionCloseCommand() *Command {
 		Flags:   Write, Lock: LockAll,
 		Reply: reply.Int(),
 	}), grammar.Compile[memSessionParams](
-		ownerNode(func(p *memSessionParams) *[]byte { return &p.owner }),
+		ownerNode(func(p *memSessionParams) *[]byte { return &p.owner }, grammar.RW|grammar.Access|grammar.Update),
 		grammar.Bytes("session", func(p *memSessionParams) *[]byte { return &p.session }),
 	), runMemSessionClose)
 }

@@ -26,7 +26,7 @@ func memSessionMergeCommand() *Command {
 		Flags:   Write | DenyOOM, Lock: LockAll,
 		Reply: reply.Int(),
 	}), grammar.Compile[memSessionMergeParams](
-		ownerNode(func(p *memSessionMergeParams) *[]byte { return &p.owner }),
+		ownerNode(func(p *memSessionMergeParams) *[]byte { return &p.owner }, grammar.RW|grammar.Access|grammar.Update),
 		grammar.Bytes("into", func(p *memSessionMergeParams) *[]byte { return &p.into }),
 		grammar.Rest("from", func(p *memSessionMergeParams) *[][]byte { return &p.from }),
 	), runMemSessionMerge)
