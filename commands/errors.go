@@ -92,6 +92,7 @@ const (
 	ErrNoHistory     Error = "NOHISTORY a working record has no history"
 	ErrNoVersion     Error = "ERR no such version"
 	ErrNoOwner       Error = "ERR no such owner"
+	ErrDebugRecords  Error = "ERR the owner has more than 10000 records, limit mem-debug-records; MEM.EXPORT shows them all"
 	ErrMergeSelf     Error = "ERR a session cannot be merged into itself"
 	ErrVersionGone   Error = "ERR the version that this command id made is no longer retained"
 	ErrTextPatch     Error = "ERR the value is text, a patch needs JSON"

@@ -17,7 +17,7 @@ func memoryCommands() []*Command {
 		memGetCommand(), memMGetCommand(), memHistoryCommand(), memDiffCommand(),
 		memLinkCommand(), memUnlinkCommand(), memLinksCommand(), memRecallCommand(), memAuditCommand(), memNSCommand(),
 		memSchemaCommand(), memPolicyCommand(), memConsentCommand(),
-		memSessionCommand(),
+		memSessionCommand(), memStatsCommand(), memDebugCommand(),
 	}
 }
 
@@ -25,9 +25,8 @@ func memoryCommands() []*Command {
 // They are no commands: COMMAND does not list them.
 func laterMemoryCommands() []string {
 	return []string{
-		"mem.append", "mem.apply", "mem.debug", "mem.erase", "mem.export", "mem.grant",
+		"mem.append", "mem.apply", "mem.erase", "mem.export", "mem.grant",
 		"mem.import", "mem.load", "mem.revoke",
-		"mem.stats", "mem.ns|tree", "mem.ns|stats",
 	}
 }
 

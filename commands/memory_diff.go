@@ -35,14 +35,15 @@ func runMemDiff(tx *engine.Tx, p *memDiffParams, w *reply.Writer) error {
 		return err
 	}
 	if view == nil {
+		tx.NoteRead(key, nil)
 		w.Null()
 		return nil
 	}
-	before, there, err := versionJSON(view, key.Text, p.before)
+	before, there, err := versionJSON(tx, view, key, p.before)
 	if err != nil {
 		return err
 	}
-	after, alsoThere, err := versionJSON(view, key.Text, p.after)
+	after, alsoThere, err := versionJSON(tx, view, key, p.after)
 	if err != nil {
 		return err
 	}
@@ -60,8 +61,9 @@ func runMemDiff(tx *engine.Tx, p *memDiffParams, w *reply.Writer) error {
 
 // versionJSON is the value of a version as JSON; ok is false when there never was
 // one.
-func versionJSON(view *engine.OwnerView, key []byte, version int64) (value []byte, ok bool, err error) {
-	made, ok, err := view.Version(key, uint64(version))
+func versionJSON(tx *engine.Tx, view *engine.OwnerView, key memory.Key, version int64) (value []byte, ok bool, err error) {
+	made, ok, err := view.Version(key.Text, uint64(version))
+	tx.NoteRead(key, made.Bytes)
 	if err != nil || !ok {
 		return nil, false, err
 	}

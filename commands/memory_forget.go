@@ -157,6 +157,7 @@ func (f *forgetting) forget(s engine.Stored) {
 	c := change{tx: f.tx, options: f.options}
 	e := c.event(memory.OpForget, s.Key)
 	if f.tx.ForgetRecord(s.Key, &e) {
+		f.tx.NoteForgotten(s.Key)
 		f.removed++
 		f.fresh++
 	}

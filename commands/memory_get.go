@@ -105,6 +105,7 @@ func (p *memGetParams) read(tx *engine.Tx) (s engine.Stored, ok bool, err error)
 		}
 		s, ok, err = tx.Record(key.Text)
 		tx.CountHit(ok)
+		tx.NoteRead(key, s.Bytes)
 		return s, ok, err
 	}
 	key, view, err := pastOf(tx, p.key)
@@ -113,9 +114,11 @@ func (p *memGetParams) read(tx *engine.Tx) (s engine.Stored, ok bool, err error)
 	}
 	if p.at.Set {
 		s, _, ok, err = view.At(key.Text, p.at)
+		tx.NoteRead(key, s.Bytes)
 		return s, ok, err
 	}
 	made, ok, err := view.Version(key.Text, uint64(p.version))
+	tx.NoteRead(key, made.Bytes)
 	return engine.Stored{Key: key.Text, DeadlineMs: made.DeadlineMs, Seq: made.Seq, Bytes: made.Bytes}, ok, err
 }
 
@@ -165,6 +168,9 @@ func runMemMGet(tx *engine.Tx, p *memMGetParams, w *reply.Writer) error {
 	var r memory.Record
 	w.Array(len(found))
 	for i := range found {
+		if key, err := tx.Layout().ParseKey(p.keys[i]); err == nil {
+			tx.NoteRead(key, found[i].Bytes)
+		}
 		if found[i].Key == nil {
 			w.Null()
 			continue
@@ -293,12 +299,14 @@ func runMemHistory(tx *engine.Tx, p *memHistoryParams, w *reply.Writer) error {
 	}
 	var versions [][]memory.Field
 	var failed error
+	var last []byte
 	if view != nil {
 		err = view.History(key.Text, 0, ^uint64(0), p.reverse, func(c engine.Change) bool {
 			if c.Kind != effect.RecordPut || p.hasFrom && c.TimeMs < p.from || p.hasTo && c.TimeMs > p.to {
 				return true
 			}
 			c.Bytes = append([]byte(nil), c.Bytes...)
+			last = c.Bytes
 			var fields []memory.Field
 			fields, failed = versionFields(view, key.Text, &c)
 			versions = append(versions, fields)
@@ -308,6 +316,7 @@ func runMemHistory(tx *engine.Tx, p *memHistoryParams, w *reply.Writer) error {
 	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
+	tx.NoteRead(key, last)
 	writeMaps(w, versions, p.format)
 	return nil
 }

@@ -12,11 +12,15 @@ func memNSCommand() *Command {
 	return container(memoryDeclaration(Declaration{
 		Name: "mem.ns", Complexity: "Depends on subcommand.",
 		Summary: "A container for commands on namespaces of memory records",
-	}), memNSListCommand(), memNSCountCommand(), helpCommand("mem.ns",
+	}), memNSListCommand(), memNSTreeCommand(), memNSStatsCommand(), memNSCountCommand(), helpCommand("mem.ns",
 		"COUNT <scope>",
 		"    Count the records in a scope.",
 		"LIST <scope> [CURSOR <cursor>]",
 		"    List the keys of the records in a scope.",
+		"STATS <scope>",
+		"    Count the records in a scope by kind, and their bytes and versions.",
+		"TREE <scope> [CURSOR <cursor>]",
+		"    List the namespaces in a scope with the numbers of their records.",
 	))
 }
 

@@ -221,9 +221,19 @@ func runMemRecall(tx *engine.Tx, p *memRecallParams, m *recallMemory, w *reply.W
 			return r.err
 		}
 		if r.rank(); r.settled() {
-			return r.show(r.choose(), w)
+			chosen := r.choose()
+			r.note(sources, len(chosen) > 0)
+			return r.show(chosen, w)
 		}
 		r.limit *= 4
+	}
+}
+
+// note counts the recall, for each owner too.
+func (r *recalling) note(sources []source, hit bool) {
+	r.tx.NoteRecall(hit)
+	for i := range sources {
+		r.tx.NoteRecallOf(sources[i].view, sources[i].scope, hit)
 	}
 }
 

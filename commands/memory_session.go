@@ -162,7 +162,7 @@ func memSessionListCommand() *Command {
 			reply.Field{Key: "session", Value: reply.Bulk()}, reply.Field{Key: "last", Value: reply.Int()},
 			reply.Field{Key: "turns", Value: reply.Int()}, reply.Field{Key: "records", Value: reply.Int()}))),
 	}), grammar.Compile[memSessionListParams](
-		scopeNode("owner", func(p *memSessionListParams) *[]byte { return &p.owner }),
+		ownerNode(func(p *memSessionListParams) *[]byte { return &p.owner }, grammar.RO|grammar.Access),
 		grammar.Options(
 			grammar.Value("cursor", func(p *memSessionListParams, arg []byte) *grammar.Error { return p.cursor.parse(arg) }).
 				After("CURSOR").Sample("0"),

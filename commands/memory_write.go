@@ -124,17 +124,17 @@ func (c *change) begin(w *reply.Writer) (replied bool, err error) {
 			return false, errNoConsent(c.key.Owner(), c.old.Kind, memory.ConsentRevoked)
 		}
 	}
-	if len(c.options.id) == 0 {
-		return false, nil
-	}
 	owner := c.key.Owner()
-	done, verdict := c.tx.CommandDone(owner, memory.DigestID(owner, c.options.id), c.payload)
-	switch verdict {
-	case memory.Conflict:
-		return false, memory.ErrConflict(c.options.id)
-	case memory.Duplicated:
-		return true, c.replyDuplicated(done.Version, w)
+	if len(c.options.id) > 0 {
+		done, verdict := c.tx.CommandDone(owner, memory.DigestID(owner, c.options.id), c.payload)
+		switch verdict {
+		case memory.Conflict:
+			return false, memory.ErrConflict(c.options.id)
+		case memory.Duplicated:
+			return true, c.replyDuplicated(done.Version, w)
+		}
 	}
+	c.tx.NoteWrite(owner)
 	return false, nil
 }
 
@@ -210,6 +210,7 @@ func (c *change) commit(op memory.Op, r *memory.Record, w *reply.Writer) error {
 		e.OldVersion = c.old.Version
 	}
 	c.tx.PutRecord(c.key, r, &e, c.policy.Rule(r.Kind).HistoryVersions)
+	c.tx.NoteCommitted(c.key.Owner())
 	c.done(r.Version, r.Kind.Journaled())
 	c.reply(memory.StatusOK, r.Version, func() (*memory.Record, int64) { return r, r.DeadlineMs }, w)
 	return nil

@@ -74,6 +74,7 @@ type Stats struct {
 	Hits     atomic.Int64
 	Misses   atomic.Int64
 	DirtySet atomic.Int64 // effects emitted since start
+	Records  Uses
 	// Destroyed counts the records that a recovery left out because their
 	// owner's key is destroyed.
 	Destroyed atomic.Int64

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"errors"
+	"maps"
 	"slices"
 
 	"github.com/tidwall/btree"
@@ -337,6 +339,34 @@ func (m *merger) rest() {
 	for m.more && len(m.pending) > 0 {
 		m.next()
 	}
+}
+
+// KeysEver are the keys of all records that stand or that a retained event tells
+// of, in order. It may read from disk.
+func (v *OwnerView) KeysEver() ([]string, error) {
+	keys := map[string]struct{}{}
+	v.records.Scan(func(it item) bool {
+		keys[string(it.key())] = struct{}{}
+		return true
+	})
+	for i := range v.pending {
+		if key := v.pending[i].key; key != "" {
+			keys[key] = struct{}{}
+		}
+	}
+	var bad error
+	err := v.Events(0, ^uint64(0), false, func(_ uint64, stored []byte) bool {
+		var e memory.Event
+		_, encoded, err := memory.SplitLinked(stored)
+		if err == nil {
+			err = memory.DecodeEvent(encoded, &e)
+		}
+		if bad = err; err == nil && e.Changed() {
+			keys[string(e.Key)] = struct{}{}
+		}
+		return bad == nil
+	})
+	return slices.Sorted(maps.Keys(keys)), errors.Join(err, bad)
 }
 
 // Incomplete says whether changes of the record key are no longer retained: what

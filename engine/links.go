@@ -75,6 +75,15 @@ func (v *OwnerView) Links(key []byte, visit func(Link) bool) {
 	})
 }
 
+// CountLinks counts all links, those to what does not stand any more included.
+func (v *OwnerView) CountLinks() (count int64) {
+	v.Facets(facetLink, func(string, []byte) bool {
+		count++
+		return true
+	})
+	return count
+}
+
 func linkPrefix(from []byte) string { return facetLink + string(from) + "\x00" }
 
 func linkName(from []byte, link Link) string {

@@ -65,6 +65,7 @@ type Owner struct {
 	// tally counts the records.
 	tally    recordTally
 	sessions sessionIndex
+	uses     Uses
 
 	facets facetMap
 	// consent is the facet of that name.

@@ -36,10 +36,12 @@ type recordTx struct {
 	record  memory.Record
 	sealing sealing
 	reset   bool // a reset event was appended
+	// firsts counts the changes asked for of an owner that is not there yet.
+	firsts int64
 }
 
 func (r *recordTx) clear() {
-	r.reset = false
+	r.reset, r.firsts = false, 0
 	r.sealing.clear()
 	clear(r.fresh)
 	r.fresh = r.fresh[:0]

@@ -105,6 +105,14 @@ type Moment struct {
 	TimeMs int64
 }
 
+// String is the moment as ParseMoment reads it.
+func (m Moment) String() string {
+	if m.BySeq {
+		return "seq:" + strconv.FormatUint(m.Seq, 10)
+	}
+	return strconv.FormatInt(m.TimeMs, 10)
+}
+
 // ParseMoment reads `t` or `seq:n`.
 func ParseMoment(text []byte) (Moment, error) {
 	if number, ok := bytes.CutPrefix(text, []byte("seq:")); ok {

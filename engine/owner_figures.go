@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"sync/atomic"
+
+	"reminis/engine/memory"
+)
+
+// This file owns figures of memory records: what owners hold, and what was asked
+// of them. It must not know who shows them.
+
+// Uses counts what was asked of an owner's records, or of everybody's, since the
+// server started.
+type Uses struct {
+	Reads, Hits         atomic.Int64 // records asked for by their key, and found
+	Recalls, RecallHits atomic.Int64 // searches, and those that found something
+	Writes, Committed   atomic.Int64 // changes asked for, and made
+}
+
+// UseFigures is Uses at a moment.
+type UseFigures struct{ Reads, Hits, Recalls, RecallHits, Writes, Committed int64 }
+
+func (u *Uses) figures() UseFigures {
+	return UseFigures{u.Reads.Load(), u.Hits.Load(), u.Recalls.Load(), u.RecallHits.Load(), u.Writes.Load(), u.Committed.Load()}
+}
+
+// NoteWrite counts a change of an owner's records that is asked for.
+func (tx *Tx) NoteWrite(ownerName []byte) {
+	tx.e.stats.Records.Writes.Add(1)
+	if owner := tx.knownOwner(ownerName); owner != nil {
+		owner.uses.Writes.Add(1)
+	} else {
+		tx.record.firsts++
+	}
+}
+
+// NoteCommitted counts one that is made.
+func (tx *Tx) NoteCommitted(ownerName []byte) {
+	tx.e.stats.Records.Committed.Add(1)
+	if owner := tx.knownOwner(ownerName); owner != nil {
+		owner.uses.Committed.Add(1)
+		owner.uses.Writes.Add(tx.record.firsts)
+		tx.record.firsts = 0
+	}
+}
+
+// NoteForgotten counts the change that was the end of the record key.
+func (tx *Tx) NoteForgotten(key []byte) {
+	owner := key[:tx.Layout().OwnerLen(key)]
+	tx.NoteWrite(owner)
+	tx.NoteCommitted(owner)
+}
+
+// NoteRead counts a record that was asked for by its key; encoded is what was
+// found, nil: nothing. It does not allocate.
+func (tx *Tx) NoteRead(key memory.Key, encoded []byte) {
+	hit := encoded != nil
+	tx.e.stats.Records.read(hit)
+	if owner := tx.knownOwner(key.Owner()); owner != nil {
+		owner.uses.read(hit)
+	}
+}
+
+// NoteRecall counts a search, and whether it found something.
+func (tx *Tx) NoteRecall(hit bool) { tx.e.stats.Records.recall(hit) }
+
+// NoteRecallOf counts what a search did in one of the owners that it asked:
+// scope is what it read there.
+func (tx *Tx) NoteRecallOf(view *OwnerView, scope memory.Scope, hit bool) {
+	if owner := tx.e.owners.find(view.space, []byte(view.Name)); owner != nil {
+		owner.uses.recall(hit)
+	}
+}
+
+func (u *Uses) recall(hit bool) {
+	u.Recalls.Add(1)
+	if hit {
+		u.RecallHits.Add(1)
+	}
+}
+
+func (u *Uses) read(hit bool) {
+	u.Reads.Add(1)
+	if hit {
+		u.Hits.Add(1)
+	}
+}
+
+// knownOwner is an owner of the transaction's database, locked or not; nil when
+// there never was one of this name.
+func (tx *Tx) knownOwner(name []byte) *Owner {
+	if n := len(tx.owned); n > 0 && tx.owned[n-1].space != serverSpace && tx.owned[n-1].name == string(name) {
+		return tx.owned[n-1]
+	}
+	return tx.e.owners.find(tx.e.owners.space(tx.DB), name)
+}
+
+// OwnerFigures are an owner's, or the sum of several. Records that have expired
+// and are not removed yet are counted.
+type OwnerFigures struct {
+	Owners     int64
+	Records    [memory.Semantic + 1]int64 // by kind
+	Bytes      int64                      // of keys and encoded records
+	Versions   int64                      // that the records which stand had, their own counted
+	Sessions   int64
+	Facets     int64
+	CommandIDs int64
+	Unindexed  int64 // records that a recall reads word by word
+	Uses       UseFigures
+}
+
+// OwnerFigures are those of one owner of the transaction's database; ok is false
+// when there never was such an owner.
+func (tx *Tx) OwnerFigures(name []byte) (f OwnerFigures, ok bool) {
+	owner := tx.e.owners.find(tx.e.owners.space(tx.DB), name)
+	if owner == nil {
+		return f, false
+	}
+	tx.addFigures(&f, owner)
+	f.Uses = owner.uses.figures()
+	return f, true
+}
+
+// RecordFigures are those of all owners of all databases together, and what was
+// asked of them.
+func (tx *Tx) RecordFigures() (f OwnerFigures) {
+	for db := range tx.e.nDB {
+		for _, owner := range tx.e.owners.under(tx.e.owners.space(db), "") {
+			tx.addFigures(&f, owner)
+		}
+	}
+	f.Uses = tx.e.stats.Records.figures()
+	return f
+}
+
+func (tx *Tx) addFigures(f *OwnerFigures, owner *Owner) {
+	if owner.holder.Load() != tx {
+		owner.mu.Lock()
+		defer owner.mu.Unlock()
+	}
+	f.Owners++
+	for kind, n := range owner.tally.kinds {
+		f.Records[kind] += int64(n)
+	}
+	f.Bytes += owner.tally.bytes
+	f.Versions += int64(owner.tally.versions)
+	f.Sessions += int64(owner.sessions.byName.Len())
+	f.Facets += int64(owner.facets.Len())
+	f.CommandIDs += int64(owner.ids.Len())
+	f.Unindexed += int64(owner.index.Stats().Tail)
+}
