@@ -242,7 +242,7 @@ func runMemSchemaMigrate(tx *engine.Tx, p *memSchemaParams, w *reply.Writer) err
 		view.Ascend(nil, func(s engine.Stored, _ uint64) bool {
 			switch {
 			case tx.Past(s.DeadlineMs) || !isBehind(s, newest):
-			case migrated+failed >= migratePage:
+			case migrated >= migratePage:
 				left++
 			default:
 				moved, err := migrateRecord(tx, s.Key, newest)

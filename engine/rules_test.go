@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"reminis/engine/memory"
@@ -236,4 +239,54 @@ func TestPolicyOfEventsAndAnchors(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestRulesChangeUnderWrites: records are written and read while policies and
+// consent change; run with the race detector.
+func TestRulesChangeUnderWrites(t *testing.T) {
+	e := Open(Options{})
+	var group sync.WaitGroup
+	for worker := range 4 {
+		group.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(worker), 3))
+			for range 300 {
+				owner := fmt.Sprintf("p:u%d", random.IntN(2))
+				key, err := e.Layout().ParseKey([]byte(owner + ":s:" + string(rune('a'+random.IntN(4)))))
+				if err != nil {
+					t.Error(err)
+				}
+				tx := e.Begin()
+				switch random.IntN(4) {
+				case 0:
+					scope, _ := e.Layout().ParseScope([]byte(owner))
+					settings, _ := memory.ParseSettings([][]byte{[]byte("MAXRECORDS"), []byte(fmt.Sprint(1 + random.IntN(9))), []byte("INDEX"), []byte("$.a")})
+					tx.LockAll()
+					policy, _ := tx.Rules().Policies().Find(scope.Text()).Updated(scope, settings)
+					tx.SetPolicy(policy, nil)
+				case 1:
+					tx.LockAll()
+					tx.SetConsent([]byte(owner), tx.Consent([]byte(owner)).With(memory.Profile, random.IntN(2) == 0), nil)
+				case 2:
+					tx.LockRecords([][]byte{key.Text}, 0)
+					r := memory.Record{Value: []byte(`{"a":"b"}`), Kind: memory.Profile, Version: 1}
+					if tx.CheckQuota(tx.Policy(key.Text), key, &r) == nil {
+						event := tx.NewEvent()
+						event.Op, event.Key, event.Version = memory.OpInit, key.Text, 1
+						tx.PutRecord(key, &r, &event, 10)
+					}
+				default:
+					if view, ok := tx.OwnerView([]byte(owner)); ok {
+						view.Ascend(nil, func(s Stored, _ uint64) bool { return s.Key != nil })
+						view.Policy(key.Text).Rule(memory.Profile)
+					}
+				}
+				tx.Commit()
+				tx.Done()
+			}
+		})
+	}
+	group.Wait()
+	if err := e.checkRecords(); err != nil {
+		t.Error(err)
+	}
 }

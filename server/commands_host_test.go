@@ -151,6 +151,11 @@ func TestLimitsFollowDirectives(t *testing.T) {
 	c.ask("HSET", "i", "a", "1", "b", "2", "c", "3")
 	c.asks("listpack", "OBJECT", "ENCODING", "i")
 	c.asks("$-1", "OBJECT", "FREQ", "nosuch")
+	c.asks(":1", "MEM.SET", "ai:u1:s1:a", "1")
+	c.asks("+OK", "CONFIG", "SET", "mem-consent", "required")
+	c.asks("-NOCONSENT ai:u1 has not consented to profile records", "MEM.SET", "ai:u1:s1:a", "2")
+	c.asks(":2", "MEM.CONSENT", "GRANT", "ai:u1")
+	c.asks(":2", "MEM.SET", "ai:u1:s1:a", "2")
 }
 
 func TestShutdown(t *testing.T) {

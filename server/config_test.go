@@ -71,6 +71,7 @@ func TestLoadValues(t *testing.T) {
 		{"lua-replicate-commands yes", "port", "6379"},
 		{"replicaof no one", "replicaof", ""},
 		{"mem-idempotency-window 7d", "mem-idempotency-window", "7d"},
+		{"mem-consent REQUIRED", "mem-consent", "required"},
 		{"# port 1\n\n  \t port 2 ", "port", "2"},
 	} {
 		c, err := Load([]string{write(t, "redis.conf", test.line)}, nil)

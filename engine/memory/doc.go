@@ -64,6 +64,30 @@
 // of such arrays, one per path, so that no answer depends on guessing which
 // path a node came from.
 //
+// # Policies
+//
+// A policy is a scope with settings. For a key each field is decided by the
+// matching scope with the longest literal part; of equal ones by a namespace
+// before a glob, then bytewise. A path of REDACT, ENCRYPT or INDEX is a field of
+// its own, so those of all matching scopes add up; REDACT path NONE lifts what a
+// shorter scope asks for. NONE as a value means no limit, no deadline, no decay,
+// no schema. Times are seconds, or have a unit; a set of policies is immutable and
+// remembers what its combinations mean, so that a write neither merges nor
+// allocates. The rejected alternative, to compile the policies into a tree of
+// segments, saves nothing where a server has a few policies, and cannot hold globs.
+//
+// REDACT works before anything else sees the value: schema, index, history and
+// journal know only what is left of it. HASH is `hmac:` and an HMAC-SHA-256 under
+// the owner's key in hexadecimal; what has that form is taken for a hash, so that
+// what was read and is written back stays. LAST4 hides a text of less than eight
+// characters whole. An explicit ANCHOR is the writer's own text and is not
+// redacted; nor is a value that is TEXT.
+//
+// ENCRYPT says nothing about disk, where all of an owner's payloads are sealed
+// anyway: what it selects is not indexed, and stands as "[encrypted]" wherever a
+// record is shown that was not asked for by its key (recall, prompts, timelines,
+// diffs of an audit).
+//
 // # Shown to people and models
 //
 // Timelines and prompts are lines. Whatever comes from outside is escaped so

@@ -231,6 +231,26 @@ func TestPolicySetUpdates(t *testing.T) {
 	}
 }
 
+// FuzzParseSettings: whatever reads as settings is written so that it reads as
+// the same.
+func FuzzParseSettings(f *testing.F) {
+	f.Add("TTL.profile 7d HISTORY.session 3,1ms AUDIT ALL")
+	f.Add("REDACT $.a['b'] HASH ENCRYPT $..c INDEX $.d[0,1] MAXBYTES 1gb")
+	f.Fuzz(func(t *testing.T, line string) {
+		settings, err := ParseSettings(args(line))
+		if err != nil {
+			return
+		}
+		var again [][]byte
+		for i := range settings {
+			again = settings[i].AppendArgs(again)
+		}
+		if back, err := ParseSettings(again); err != nil || !slices.Equal(back, settings) {
+			t.Errorf("%q is written as %q, which reads as %v, %v", line, again, back, err)
+		}
+	})
+}
+
 // BenchmarkResolve: budget of a write, 100 ns and no allocation with few
 // policies, nothing without.
 func BenchmarkResolve(b *testing.B) {
