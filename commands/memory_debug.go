@@ -83,6 +83,7 @@ func (p *memDebugParams) state(tx *engine.Tx, view *engine.OwnerView) (state [][
 	add := func(s engine.Stored) bool {
 		var r memory.Record
 		mustDecode(s.Bytes, &r)
+		mask(view.Policy(s.Key), &r)
 		state = append(state, memory.AppendRecordFields(nil, s.Key, &r, s.DeadlineMs))
 		return len(state) <= debugRecordsMax
 	}
