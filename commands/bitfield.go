@@ -246,13 +246,15 @@ func runBitField(tx *engine.Tx, p *bitFieldParams, w *reply.Writer) error {
 	}
 	// The string reaches as far as the furthest operation, even if that fails
 	// to write.
+	grown := false
 	if last := int(highest >> 3); last >= len(value) {
+		grown = true
 		tx.SpliceString(p.key, last, []byte{0})
 	} else {
 		tx.MarkRaw(p.key)
 	}
 	w.Array(p.replies())
-	policy := overflowWrap
+	policy, changed := overflowWrap, false
 	for i := range p.fields {
 		switch f := &p.fields[i]; f.kind {
 		case fieldOverflow:
@@ -261,8 +263,12 @@ func runBitField(tx *engine.Tx, p *bitFieldParams, w *reply.Writer) error {
 			value, _ := tx.StringForWrite(p.key)
 			w.Int(f.read(value))
 		default:
-			f.write(tx, p.key, policy, w)
+			written, differs := f.write(tx, p.key, policy, w)
+			changed = changed || differs || written && grown
 		}
+	}
+	if changed {
+		tx.Notify(engine.EventString, "setbit", p.key)
 	}
 	return nil
 }
@@ -294,8 +300,8 @@ func (p *bitFieldParams) replies() int {
 
 // write does a SET or INCRBY and replies with the old or the new number, or
 // null if it does not fit and that was to fail. It writes only the bytes that
-// the number touches, and only when they change.
-func (f *bitField) write(tx *engine.Tx, key []byte, policy overflow, w *reply.Writer) {
+// the number touches, and only when they change; it says whether it did either.
+func (f *bitField) write(tx *engine.Tx, key []byte, policy overflow, w *reply.Writer) (written, differs bool) {
 	// The type was checked, and the string made long enough, before.
 	value, _ := tx.StringForWrite(key)
 	old := f.read(value)
@@ -306,9 +312,10 @@ func (f *bitField) write(tx *engine.Tx, key []byte, policy overflow, w *reply.Wr
 	number, fits := f.add(base, amount, policy)
 	if !fits && policy == overflowFail {
 		w.Null()
-		return
+		return false, false
 	}
-	if number != old {
+	differs = number != old
+	if differs {
 		var buf [9]byte
 		changed := f.place(buf[:], value, uint64(number))
 		tx.SpliceString(key, int(f.offset>>3), changed)
@@ -317,6 +324,7 @@ func (f *bitField) write(tx *engine.Tx, key []byte, policy overflow, w *reply.Wr
 		number = old
 	}
 	w.Int(number)
+	return true, differs
 }
 
 // read is the number in value, behind whose end all bits are 0.

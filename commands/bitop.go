@@ -83,14 +83,16 @@ func runBitOp(tx *engine.Tx, p *bitOpParams, w *reply.Writer) error {
 		}
 	}
 	if longest == 0 {
-		tx.Delete(p.target)
+		if tx.Delete(p.target) {
+			tx.Notify(engine.EventGeneric, "del", p.target)
+		}
 		w.Int(0)
 		return nil
 	}
 	result := make([]byte, longest)
 	for i, key := range p.sources {
-		// The type was checked above.
-		value, _ := tx.String(key)
+		// The look-up was counted above, and the type checked.
+		value := tx.PeekString(key)
 		switch {
 		case i == 0 && !p.operation.unary:
 			copy(result, value)
@@ -105,6 +107,7 @@ func runBitOp(tx *engine.Tx, p *bitOpParams, w *reply.Writer) error {
 	}
 	tx.SetString(p.target, result, 0)
 	tx.MarkRaw(p.target)
+	tx.Notify(engine.EventString, "set", p.target)
 	w.Int(int64(longest))
 	return nil
 }

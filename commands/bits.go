@@ -125,6 +125,7 @@ func runSetBit(tx *engine.Tx, p *setBitParams, w *reply.Writer) error {
 	shift := 7 - p.offset&7
 	p.changed[0] = p.changed[0]&^(1<<shift) | byte(p.bit)<<shift
 	tx.SpliceString(p.key, at, p.changed[:])
+	tx.Notify(engine.EventString, "setbit", p.key)
 	w.Int(old)
 	return nil
 }

@@ -37,6 +37,7 @@ type Core struct {
 	Observation Observation
 
 	registry registry
+	events   eventBuffers
 	workers  chan struct{}
 	denied   deniedEvents
 	heap     heapGauge
@@ -222,6 +223,7 @@ func NewCore(e *engine.Engine, t *Table) *Core {
 	k.DenialsMax.Store(denialsDefault)
 	k.Observation.open()
 	k.registry.open()
+	e.OnEvent(k.tellEvent)
 	return k
 }
 

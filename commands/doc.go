@@ -90,6 +90,13 @@
 // as in Redis. Inside EXEC, Redis 7.0 puts messages between the parts of EXEC's
 // reply, which is not RESP3; here they follow the reply, as in Redis 7.2.
 //
+// Keyspace events are published by whoever commits, when its locks are released
+// (engine.Event), so that they are heard before the command is answered. A
+// session that listens to its own events reads them behind the answer; Redis puts
+// most of them in front, and those of a transaction into EXEC's reply. A record
+// tells of itself in class d (mem.set, mem.patch, mem.append, mem.forget,
+// mem.expired) and, as any key, of its end and its deadline (del, expired, expire).
+//
 // Rejected: a goroutine or a channel for each subscriber, which costs memory for
 // each and would still need the bounded queue; one lock for all channels, which
 // all loops would wait for.

@@ -43,10 +43,10 @@ func runDump(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
 			value = dump.AppendHash(nil, h.Len(), h.Each)
 		}
 	case engine.TypeMemory:
-		tx.CountHit(true)
+		tx.CountHit(p.key, true)
 		return errDumpRecords
 	default:
-		tx.CountHit(false)
+		tx.CountHit(p.key, false)
 		w.Null()
 		return nil
 	}
@@ -109,15 +109,16 @@ func runRestore(tx *engine.Tx, p *restoreParams, w *reply.Writer) error {
 	if err != nil {
 		return err
 	}
-	if p.replace {
-		tx.Delete(p.key)
-	}
+	replaced := p.replace && tx.Delete(p.key)
 	if deadlineMs != 0 && !p.absolute {
 		// A sum beyond the last millisecond wraps into the past, as in Redis.
 		deadlineMs += tx.NowMs()
 	}
 	if deadlineMs == 0 || deadlineMs > tx.NowMs() {
 		restoreValue(tx, p, &value, deadlineMs)
+		tx.Notify(engine.EventGeneric, "restore", p.key)
+	} else if replaced {
+		tx.Notify(engine.EventGeneric, "del", p.key)
 	}
 	w.OK()
 	return nil

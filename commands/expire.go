@@ -111,8 +111,10 @@ func runExpire(tx *engine.Tx, p *expireParams, w *reply.Writer, unit clockUnit) 
 		// 0 would mean no deadline, and what is past deletes (expire.c
 		// checkAlreadyExpired).
 		tx.Delete(p.key)
+		tx.Notify(engine.EventGeneric, "del", p.key)
 	} else {
 		tx.SetDeadline(p.key, when)
+		tx.Notify(engine.EventGeneric, "expire", p.key)
 	}
 	w.Int(1)
 	return nil
@@ -182,6 +184,7 @@ func runPersist(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
 		return nil
 	}
 	tx.SetDeadline(p.key, 0)
+	tx.Notify(engine.EventGeneric, "persist", p.key)
 	w.Int(1)
 	return nil
 }

@@ -60,7 +60,7 @@ func fieldValuesGrammar() *grammar.Grammar {
 // which a key of another type is too.
 func hashForRead(tx *engine.Tx, key []byte) (engine.Hash, error) {
 	h, err := tx.Hash(key)
-	tx.CountHit(err != nil || h.Len() > 0)
+	tx.CountHit(key, err != nil || h.Len() > 0)
 	return h, err
 }
 
@@ -101,7 +101,9 @@ func setFields(tx *engine.Tx, p *fieldsParams) (added int64, err error) {
 	if _, err := tx.Hash(p.key); err != nil {
 		return 0, err
 	}
-	return int64(tx.HashSetPairs(p.key, p.fields)), nil
+	added = int64(tx.HashSetPairs(p.key, p.fields))
+	tx.Notify(engine.EventHash, "hset", p.key)
+	return added, nil
 }
 
 func hSetNXCommand() *Command {
@@ -127,6 +129,7 @@ func runHSetNX(tx *engine.Tx, p *fieldParams, w *reply.Writer) error {
 		return nil
 	}
 	tx.HashSet(p.key, p.field, p.value)
+	tx.Notify(engine.EventHash, "hset", p.key)
 	w.Int(1)
 	return nil
 }
@@ -148,6 +151,12 @@ func runHDel(tx *engine.Tx, p *fieldsParams, w *reply.Writer) error {
 	n := int64(0)
 	for _, field := range p.fields {
 		n += intOf(tx.HashDelete(p.key, field))
+	}
+	if n > 0 {
+		tx.Notify(engine.EventHash, "hdel", p.key)
+		if !tx.Exists(p.key) {
+			tx.Notify(engine.EventGeneric, "del", p.key)
+		}
 	}
 	w.Int(n)
 	return nil
@@ -377,6 +386,7 @@ func runHIncrBy(tx *engine.Tx, p *hIncrParams, w *reply.Writer) error {
 	}
 	value += p.amount
 	tx.HashSet(p.key, p.field, strconv.AppendInt(p.text[:0], value, 10))
+	tx.Notify(engine.EventHash, "hincrby", p.key)
 	w.Int(value)
 	return nil
 }
@@ -426,6 +436,7 @@ func runHIncrByFloat(tx *engine.Tx, p *hIncrFloatParams, w *reply.Writer) error 
 	}
 	text := sum.Append(nil)
 	tx.HashSet(p.key, p.field, text)
+	tx.Notify(engine.EventHash, "hincrbyfloat", p.key)
 	w.Bulk(text)
 	return nil
 }

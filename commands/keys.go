@@ -54,7 +54,16 @@ func delCommand() *Command {
 		Summary:    "Delete a key",
 		Flags:      Write, Tips: []string{"request_policy:multi_shard", perShardSum},
 		Reply: reply.Int(),
-	}, keysGrammar(grammar.RM|grammar.Delete), countKeys((*engine.Tx).Delete))
+	}, keysGrammar(grammar.RM|grammar.Delete), countKeys(deleteKey))
+}
+
+// deleteKey is DEL of one key.
+func deleteKey(tx *engine.Tx, key []byte) bool {
+	if !tx.Delete(key) {
+		return false
+	}
+	tx.Notify(engine.EventGeneric, "del", key)
+	return true
 }
 
 func unlinkCommand() *Command {
@@ -64,7 +73,7 @@ func unlinkCommand() *Command {
 		Summary:    "Delete a key asynchronously in another thread. Otherwise it is just as DEL, but non blocking.",
 		Flags:      Write | Fast, Tips: []string{"request_policy:multi_shard", perShardSum},
 		Reply: reply.Int(),
-	}, keysGrammar(grammar.RM|grammar.Delete), countKeys((*engine.Tx).Delete))
+	}, keysGrammar(grammar.RM|grammar.Delete), countKeys(deleteKey))
 }
 
 func existsCommand() *Command {
@@ -130,9 +139,16 @@ func runRename(tx *engine.Tx, p *renameParams, w *reply.Writer) error {
 		if _, err := tx.Rename(p.key, p.newKey, tx.DB); err != nil {
 			return err
 		}
+		tellRenamed(tx, p)
 	}
 	w.OK()
 	return nil
+}
+
+// tellRenamed tells of a key that has another name now.
+func tellRenamed(tx *engine.Tx, p *renameParams) {
+	tx.Notify(engine.EventGeneric, "rename_from", p.key)
+	tx.Notify(engine.EventGeneric, "rename_to", p.newKey)
 }
 
 func renameNXCommand() *Command {
@@ -156,6 +172,7 @@ func runRenameNX(tx *engine.Tx, p *renameParams, w *reply.Writer) error {
 	if _, err := tx.Rename(p.key, p.newKey, tx.DB); err != nil {
 		return err
 	}
+	tellRenamed(tx, p)
 	w.Int(1)
 	return nil
 }
@@ -225,6 +242,7 @@ func runCopy(tx *engine.Tx, p *copyParams, w *reply.Writer) error {
 	if _, err := tx.Copy(p.source, p.target, db); err != nil {
 		return err
 	}
+	tx.NotifyIn(db, engine.EventGeneric, "copy_to", p.target)
 	w.Int(1)
 	return nil
 }
@@ -260,6 +278,8 @@ func runMove(tx *engine.Tx, p *moveParams, w *reply.Writer) error {
 	if _, err := tx.Rename(p.key, p.key, int(p.db)); err != nil {
 		return err
 	}
+	tx.Notify(engine.EventGeneric, "move_from", p.key)
+	tx.NotifyIn(int(p.db), engine.EventGeneric, "move_to", p.key)
 	w.Int(1)
 	return nil
 }

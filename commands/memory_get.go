@@ -104,7 +104,7 @@ func (p *memGetParams) read(tx *engine.Tx) (s engine.Stored, ok bool, err error)
 			defer tx.Commit()
 		}
 		s, ok, err = tx.Record(key.Text)
-		tx.CountHit(ok)
+		tx.CountHit(key.Text, ok)
 		tx.NoteRead(key, s.Bytes)
 		return s, ok, err
 	}
@@ -194,7 +194,7 @@ func (p *memMGetParams) readNow(tx *engine.Tx, found []engine.Stored) error {
 		if err != nil {
 			return err
 		}
-		tx.CountHit(ok)
+		tx.CountHit(text, ok)
 		found[i] = s
 	}
 	return nil

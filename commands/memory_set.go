@@ -198,6 +198,7 @@ func (c *change) unchanged(w *reply.Writer) error {
 		}
 		if deadlineMs != c.stood.DeadlineMs {
 			c.tx.SetDeadline(c.key.Text, deadlineMs)
+			c.tx.Notify(engine.EventGeneric, "expire", c.key.Text)
 			c.stood.DeadlineMs = deadlineMs
 			c.done(c.old.Version, c.old.Kind.Journaled())
 		}

@@ -210,6 +210,9 @@ func (c *change) commit(op memory.Op, r *memory.Record, w *reply.Writer) error {
 		e.OldVersion = c.old.Version
 	}
 	c.tx.PutRecord(c.key, r, &e, c.policy.Rule(r.Kind).HistoryVersions)
+	if x := c.options.expiry; x != expiryNone && x != expiryOther {
+		c.tx.Notify(engine.EventGeneric, "expire", c.key.Text)
+	}
 	c.tx.NoteCommitted(c.key.Owner())
 	c.done(r.Version, r.Kind.Journaled())
 	c.reply(memory.StatusOK, r.Version, func() (*memory.Record, int64) { return r, r.DeadlineMs }, w)

@@ -39,7 +39,7 @@ func objectSub(name, since, summary string, shape reply.Shape, run func(*engine.
 		Flags: ReadOnly, Categories: []string{"keyspace"}, Tips: []string{nondeterministicOutput}, Reply: shape,
 	}, grammar.Compile[keyParams](grammar.Key("key", (*keyParams).keyField, grammar.RO)),
 		func(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
-			if t, _ := tx.Peek(p.key); t == engine.TypeNone {
+			if !tx.Glance(p.key) {
 				w.Null()
 				return nil
 			}

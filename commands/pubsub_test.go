@@ -139,13 +139,9 @@ func TestPublishOrder(t *testing.T) {
 func payloads(t *testing.T, data []byte) []string {
 	t.Helper()
 	var all []string
-	for len(data) > 0 {
-		rest, err := reply.Skip(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		words := strings.Split(string(data[:len(data)-len(rest)]), "\r\n")
-		all, data = append(all, words[len(words)-2]), rest
+	for _, message := range splitReplies(t, data) {
+		words := strings.Split(message, "\r\n")
+		all = append(all, words[len(words)-2])
 	}
 	return all
 }
@@ -231,6 +227,14 @@ func TestConversationsAsRedis(t *testing.T) {
 
 func sortedReplies(t *testing.T, data []byte) []string {
 	t.Helper()
+	all := splitReplies(t, data)
+	slices.Sort(all)
+	return all
+}
+
+// splitReplies are replies one by one.
+func splitReplies(t *testing.T, data []byte) []string {
+	t.Helper()
 	var all []string
 	for len(data) > 0 {
 		rest, err := reply.Skip(data)
@@ -239,6 +243,5 @@ func sortedReplies(t *testing.T, data []byte) []string {
 		}
 		all, data = append(all, string(data[:len(data)-len(rest)])), rest
 	}
-	slices.Sort(all)
 	return all
 }

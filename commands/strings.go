@@ -190,6 +190,10 @@ func runSet(tx *engine.Tx, p *setParams, w *reply.Writer) error {
 	} else {
 		tx.SetString(p.key, p.value, deadlineMs)
 	}
+	tx.Notify(engine.EventString, "set", p.key)
+	if deadlineMs != 0 {
+		tx.Notify(engine.EventGeneric, "expire", p.key)
+	}
 	if !p.get {
 		w.OK()
 	}
@@ -212,6 +216,7 @@ func runSetNX(tx *engine.Tx, p *keyValueParams, w *reply.Writer) error {
 	exists := tx.Exists(p.key)
 	if !exists {
 		tx.SetString(p.key, p.value, 0)
+		tx.Notify(engine.EventString, "set", p.key)
 	}
 	w.Int(intOf(!exists))
 	return nil
@@ -258,6 +263,8 @@ func runSetEX(tx *engine.Tx, p *setEXParams, w *reply.Writer, unit expiry) error
 		return err
 	}
 	tx.SetString(p.key, p.value, deadlineMs)
+	tx.Notify(engine.EventString, "set", p.key)
+	tx.Notify(engine.EventGeneric, "expire", p.key)
 	w.OK()
 	return nil
 }
@@ -282,6 +289,7 @@ func runGetSet(tx *engine.Tx, p *keyValueParams, w *reply.Writer) error {
 	}
 	bulkOrNull(w, old)
 	tx.SetString(p.key, p.value, 0)
+	tx.Notify(engine.EventString, "set", p.key)
 	return nil
 }
 
@@ -304,6 +312,7 @@ func runGetDel(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
 	bulkOrNull(w, old)
 	if old != nil {
 		tx.Delete(p.key)
+		tx.Notify(engine.EventGeneric, "del", p.key)
 	}
 	return nil
 }
@@ -358,7 +367,17 @@ func runGetEX(tx *engine.Tx, p *getEXParams, w *reply.Writer) error {
 		}
 	}
 	w.Bulk(value)
+	before, _ := tx.DeadlineMs(p.key)
 	tx.SetDeadline(p.key, deadlineMs)
+	switch {
+	case deadlineMs == 0 && before == 0:
+	case deadlineMs == 0:
+		tx.Notify(engine.EventGeneric, "persist", p.key)
+	case deadlineMs <= tx.NowMs():
+		tx.Notify(engine.EventGeneric, "del", p.key)
+	default:
+		tx.Notify(engine.EventGeneric, "expire", p.key)
+	}
 	return nil
 }
 
@@ -441,5 +460,6 @@ func runMSetNX(tx *engine.Tx, p *pairsParams, w *reply.Writer) error {
 func setPairs(tx *engine.Tx, pairs [][]byte) {
 	for i := 0; i < len(pairs); i += 2 {
 		tx.SetString(pairs[i], pairs[i+1], 0)
+		tx.Notify(engine.EventString, "set", pairs[i])
 	}
 }

@@ -31,6 +31,7 @@ func runAppend(tx *engine.Tx, p *keyValueParams, w *reply.Writer) error {
 	}
 	if old == nil {
 		tx.SetString(p.key, p.value, 0)
+		tx.Notify(engine.EventString, "append", p.key)
 		w.Int(int64(len(p.value)))
 		return nil
 	}
@@ -39,6 +40,7 @@ func runAppend(tx *engine.Tx, p *keyValueParams, w *reply.Writer) error {
 		return err
 	}
 	tx.SpliceString(p.key, size, p.value)
+	tx.Notify(engine.EventString, "append", p.key)
 	w.Int(int64(size + len(p.value)))
 	return nil
 }
@@ -170,6 +172,7 @@ func runSetRange(tx *engine.Tx, p *setRangeParams, w *reply.Writer) error {
 		return err
 	}
 	tx.SpliceString(p.key, int(p.offset), p.value)
+	tx.Notify(engine.EventString, "setrange", p.key)
 	w.Int(max(int64(size), p.offset+int64(len(p.value))))
 	return nil
 }

@@ -89,6 +89,7 @@ func (p *incrParams) add(tx *engine.Tx, amount int64, w *reply.Writer) error {
 		return ErrOverflow
 	}
 	tx.ReplaceString(p.key, strconv.AppendInt(p.digits[:0], sum, 10))
+	tx.Notify(engine.EventString, "incrby", p.key)
 	w.Int(sum)
 	return nil
 }
@@ -143,6 +144,7 @@ func runIncrByFloat(tx *engine.Tx, p *incrByFloatParams, w *reply.Writer) error 
 	text := sum.Append(nil)
 	tx.ReplaceString(p.key, text)
 	tx.MarkText(p.key)
+	tx.Notify(engine.EventString, "incrbyfloat", p.key)
 	w.Bulk(text)
 	return nil
 }

@@ -44,6 +44,7 @@ type Engine struct {
 	owners  owners
 	expiry  expiry
 	indexer indexer
+	events  events
 	txs     sync.Pool
 	stats   Stats
 }

@@ -73,15 +73,6 @@ func hashOf(ks *keyspace, x table.Entry) (Hash, error) {
 	return Hash{}, ErrWrongType
 }
 
-// CountHit counts a look-up of this hash as a hit, or a miss when it is empty.
-func (tx *Tx) CountHit(hit bool) {
-	if hit {
-		tx.e.stats.Hits.Add(1)
-	} else {
-		tx.e.stats.Misses.Add(1)
-	}
-}
-
 // Len is the number of fields.
 func (h Hash) Len() int {
 	if h.big != nil {

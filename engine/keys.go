@@ -145,7 +145,7 @@ func (tx *Tx) LFU() bool { return tx.e.Limits.LFU.Load() }
 // commands do.
 func (tx *Tx) Lookup(key []byte) bool {
 	_, _, _, ok := tx.look(tx.DB, key)
-	tx.CountHit(ok)
+	tx.CountHit(key, ok)
 	return ok
 }
 
@@ -180,6 +180,7 @@ func (tx *Tx) DeleteIn(db int, key []byte) bool {
 func (tx *Tx) remove(db int, key []byte, x table.Entry, cause effect.Cause) {
 	if cause == effect.Expired {
 		tx.e.stats.Expired.Add(1)
+		tx.NotifyIn(db, EventExpired, "expired", key)
 	}
 	if x.Kind() == kindMemory {
 		tx.forgetRecord(db, key, cause)

@@ -23,6 +23,8 @@ type Limits struct {
 	// ConsentRequired says that profile and semantic records are written only
 	// with their owner's consent, where no policy says otherwise (mem-consent).
 	ConsentRequired atomic.Bool
+	// Events is the EventClass set of events to tell (notify-keyspace-events).
+	Events atomic.Uint32
 	// LFU says that Access holds a frequency, not a time (maxmemory-policy).
 	LFU atomic.Bool
 }

@@ -95,22 +95,23 @@ func (tx *Tx) PutRecord(key memory.Key, r *memory.Record, event *memory.Event, k
 	if old, ok, _ := tx.Standing(key.Text); ok && tx.storedKind(old).Journaled() != r.Kind.Journaled() {
 		// The record moves between memory and the store: what the store has, or
 		// must get, is a record that ends and one that begins.
-		tx.ForgetRecord(key.Text, event)
+		tx.endRecord(tx.DB, old, event)
 	}
 	owner := tx.owner(tx.DB, key.Owner())
 	tx.record.encoded = memory.Encode(tx.record.encoded[:0], r)
 	x := effect.Effect{Kind: effect.RecordPut, DB: uint32(tx.DB), Key: key.Text, OwnerLen: key.OwnerLen,
 		Value: tx.record.encoded, Number: int64(r.Version), DeadlineMs: r.DeadlineMs, Count: int64(keep)}
-	if !r.Kind.Journaled() {
+	if r.Kind.Journaled() {
+		tx.keyed(tx.DB, owner)
+		x.Event = tx.chainEvent(owner, event, r.Value)
+		if r.Kind.Rule().Durability == memory.DurableFirst {
+			tx.Durable()
+		}
+		tx.emit(&x)
+	} else {
 		tx.apply(&x)
-		return
 	}
-	tx.keyed(tx.DB, owner)
-	x.Event = tx.chainEvent(owner, event, r.Value)
-	if r.Kind.Rule().Durability == memory.DurableFirst {
-		tx.Durable()
-	}
-	tx.emit(&x)
+	tx.Notify(EventRecord, recordEvent(event), key.Text)
 }
 
 func (tx *Tx) storedKind(s Stored) memory.Kind {
@@ -153,6 +154,8 @@ func (tx *Tx) ForgetRecord(key []byte, event *memory.Event) bool {
 		return false
 	}
 	tx.endRecord(tx.DB, old, event)
+	tx.Notify(EventRecord, eventForget, key)
+	tx.Notify(EventGeneric, "del", key)
 	return true
 }
 
@@ -193,14 +196,15 @@ func (tx *Tx) forgetRecord(db int, key []byte, cause effect.Cause) {
 	if !ok {
 		return
 	}
-	event := tx.NewEvent()
+	event, told := tx.NewEvent(), eventForget
 	switch cause {
 	case effect.Expired:
-		event.Op = memory.OpExpire
+		event.Op, told = memory.OpExpire, eventExpired
 	case effect.Evicted:
 		event.Op = memory.OpEvict
 	}
 	tx.endRecord(db, stored(it), &event)
+	tx.NotifyIn(db, EventRecord, told, key)
 }
 
 // NewEvent is an event by the transaction's actor.
@@ -268,6 +272,7 @@ func (tx *Tx) renameRecord(source, target []byte, targetDB int, move bool) error
 	event := tx.NewEvent()
 	if move {
 		tx.endRecord(tx.DB, old, &event)
+		tx.Notify(EventRecord, eventForget, source)
 	}
 	r.Version, r.CreatedMs, r.UpdatedMs, r.DeadlineMs = 1, tx.now, tx.now, old.DeadlineMs
 	r.Source = append([]byte(nil), source...)

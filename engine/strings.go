@@ -15,7 +15,7 @@ import (
 func (tx *Tx) String(key []byte) ([]byte, error) {
 	_, _, x, ok := tx.look(tx.DB, key)
 	if !ok {
-		tx.e.stats.Misses.Add(1)
+		tx.CountHit(key, false)
 		return nil, nil
 	}
 	if typeOf(x.Kind()) != TypeString {

@@ -42,6 +42,7 @@ type Tx struct {
 	keyBuf    []byte
 	buf       []byte
 	record    recordTx
+	events    []Event
 }
 
 // Actor is who causes a change.
@@ -70,6 +71,7 @@ func (tx *Tx) Done() {
 	tx.Actor, tx.DB, tx.NoTouch = Actor{}, 0, false
 	tx.replaying, tx.restoring, tx.gateSeq, tx.seq, tx.place = false, false, 0, 0, Place{}
 	tx.record.clear()
+	tx.events = tx.events[:0]
 	tx.e.txs.Put(tx)
 }
 
@@ -156,7 +158,14 @@ func (tx *Tx) Commit() {
 	}
 	tx.batch.Reset()
 	tx.record.clear()
+	told := len(tx.events) > 0
+	if told {
+		tx.queueEvents()
+	}
 	tx.unlock()
+	if told {
+		tx.e.events.deliver()
+	}
 }
 
 // defaultUser is not written into batches: absent means it.

@@ -12,6 +12,7 @@ import (
 	"runtime/metrics"
 
 	"reminis/commands"
+	"reminis/engine"
 	"reminis/engine/memory"
 )
 
@@ -49,11 +50,13 @@ func applyLimits(config *Config, core *commands.Core) {
 		limits.StringMax.Store(int64(next.BulkMaxBytes))
 		limits.MaxMemory.Store(int64(min(next.MaxMemoryBytes, math.MaxInt64)))
 		limits.ConsentRequired.Store(next.MemConsentRequired)
+		limits.Events.Store(uint32(engine.ParseEventClasses(next.KeyspaceEvents)))
 		limits.LFU.Store(next.MaxMemoryPolicy == "allkeys-lfu" || next.MaxMemoryPolicy == "volatile-lfu")
 		return nil
 	}
 	_ = apply(config.Settings())
-	config.OnChange(apply, "hash-max-listpack-entries", "hash-max-listpack-value", "proto-max-bulk-len", "maxmemory", "maxmemory-policy", "mem-consent")
+	config.OnChange(apply, "hash-max-listpack-entries", "hash-max-listpack-value", "proto-max-bulk-len", "maxmemory", "maxmemory-policy", "mem-consent",
+		"notify-keyspace-events")
 }
 
 // applyObservation keeps what is recorded as the directives say.

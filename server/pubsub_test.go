@@ -104,6 +104,26 @@ func TestSubscriberSeen(t *testing.T) {
 	h.eventually("nobody is subscribed", func() bool { return c.ask("PUBLISH", "a", "x") == ":0" })
 }
 
+// TestKeyspaceEvents: the directive says what is told, at the start and later.
+func TestKeyspaceEvents(t *testing.T) {
+	h := newHosted(t, "--notify-keyspace-events", "KE$")
+	c, ear := h.dial(), h.dial()
+	ear.send(request("SUBSCRIBE", "__keyspace@0__:k", "__keyevent@0__:set", "__keyevent@0__:del"))
+	ear.expect(subscription("subscribe", "__keyspace@0__:k", 1) + subscription("subscribe", "__keyevent@0__:set", 2) + subscription("subscribe", "__keyevent@0__:del", 3))
+	c.asks("+OK", "SET", "k", "v")
+	ear.expect(message("__keyspace@0__:k", "set") + message("__keyevent@0__:set", "k"))
+	c.asks(":1", "DEL", "k") // class g is not among them
+	c.asks("+OK", "CONFIG", "SET", "notify-keyspace-events", "Eg")
+	c.asks("+OK", "SET", "k", "v")
+	c.asks(":1", "DEL", "k")
+	ear.expect(message("__keyevent@0__:del", "k"))
+	if have := c.ask("CONFIG", "SET", "notify-keyspace-events", "KEA$d"); have != "+OK" {
+		t.Errorf("have %q", have)
+	}
+	c.send(request("CONFIG", "GET", "notify-keyspace-events"))
+	c.expect(request("notify-keyspace-events", "AKE"))
+}
+
 // TestSlowSubscriber: one that does not read is closed at its limit; publishers
 // never wait for it, and another subscriber misses nothing.
 func TestSlowSubscriber(t *testing.T) {
