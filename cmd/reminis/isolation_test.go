@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -43,6 +44,58 @@ type isolated struct {
 
 // mark is a word that stands in every value of user number n.
 func markOf(n int) string { return fmt.Sprintf("mark%dq", n) }
+
+// mayBeUser says whether the name can stand in a rule of an ACL as it is.
+func (u *isolated) mayBeUser() bool { return !strings.Contains(u.name, " ") }
+
+// become makes a user of the ACL that may read and write what the owner has, and
+// nothing else, and has the client be that user.
+func (u *isolated) become(w *world) error {
+	if !u.mayBeUser() {
+		return nil
+	}
+	admin := w.connect()
+	defer admin.session.Close()
+	reply := admin.do("ACL", "SETUSER", u.mark, "on", ">secret", "~"+u.owner+":*", "+@memory", "+auth")
+	if reply != "+OK\r\n" {
+		return fmt.Errorf("%q: %s", u.name, reply)
+	}
+	if reply = u.client.do("AUTH", u.mark, "secret"); reply != "+OK\r\n" {
+		return fmt.Errorf("%q: %s", u.name, reply)
+	}
+	return nil
+}
+
+// pry asks for what another user has, in every way there is. It must be refused:
+// an error, or a reply without the other's mark.
+func (u *isolated) pry(other *isolated) error {
+	record := other.owner + ":s1:fact"
+	for _, words := range [][]string{
+		{"MEM.RECALL", other.owner, "QUERY", "who likes tea"},
+		{"MEM.RECALL", other.owner + ":*"},
+		{"MEM.RECALL", "ai:*", "QUERY", "tea", "TOPK", "50"},
+		{"MEM.RECALL", "ai", "TOPK", "50"},
+		{"MEM.RECALL", "*"},
+		{"MEM.RECALL", u.owner, "SHARED", other.owner, "QUERY", "tea", "TOPK", "50"},
+		{"MEM.RECALL", u.owner, "SHARED", "ai:*", "QUERY", "tea", "TOPK", "50"},
+		{"MEM.LOAD", other.owner, "QUERY", "tea"},
+		{"MEM.LOAD", u.owner, "QUERY", "tea", "SHARED", other.owner, "TOPK", "50"},
+		{"MEM.NS", "LIST", other.owner}, {"MEM.NS", "LIST", "ai"}, {"MEM.NS", "TREE", "ai"},
+		{"MEM.AUDIT", other.owner, "WITHDIFF"}, {"MEM.AUDIT", "*", "WITHDIFF", "COUNT", "1000"},
+		{"MEM.GET", record}, {"MEM.MGET", "2", u.owner + ":s1:fact", record}, {"MEM.HISTORY", record},
+		{"MEM.DIFF", record, "1", "1"}, {"MEM.EXPORT", other.owner}, {"MEM.DEBUG", other.owner},
+		{"MEM.LINKS", record}, {"MEM.STATS", other.owner}, {"MEM.SESSION", "LIST", other.owner},
+		{"GET", record}, {"DUMP", record}, {"KEYS", "*"}, {"SCAN", "0"}, {"COPY", record, u.owner + ":s1:stolen"},
+		{"MEM.FORGET", "KEYS", "1", record}, {"MEM.FORGET", "SCOPE", other.owner}, {"MEM.ROLLBACK", record, "VERSION", "1"},
+		{"MEM.PATCH", record, `{"x":1}`}, {"MEM.LINK", u.owner + ":s1:fact", "implies", record},
+		{"MEM.APPLY", other.owner, `[{"action":"delete","key":"` + record + `"}]`}, {"MEM.ERASE", other.owner},
+	} {
+		if err := u.check(words, u.client.do(words...)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // check fails when a reply has the mark of anybody else.
 func (u *isolated) check(words []string, reply string) error {
@@ -112,6 +165,18 @@ func (u *isolated) remember(session int) error {
 	return nil
 }
 
+// Without the check of scopes the test above fails: it would see what it looks
+// for.
+func TestIsolationRestsOnItsCheck(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the server without the check")
+	}
+	out, err := exec.Command("go", "test", "-count=1", "-tags", "open_scopes", "-run", "^TestIsolation$", ".").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "reads \"mark") {
+		t.Fatalf("the check was taken away and nothing was seen: %v\n%s", err, out)
+	}
+}
+
 // 100 users with 100 sessions each, all at once: no reply has anything of
 // another user, and what any session said is read exactly by every later one.
 func TestIsolation(t *testing.T) {
@@ -120,14 +185,13 @@ func TestIsolation(t *testing.T) {
 	of := newSetting(persistence.Everysec)
 	of.SegmentBytes, of.CheckpointBytes = 1<<20, 8<<20 // crashes are not what this is about
 	w := mustOpenWorld(t, vfs.NewCrashableMem(), of, clockAt(testStartMs))
-	work := make(chan *isolated, users)
-	for n, name := range isolationUsers(users) {
-		work <- &isolated{name: name, owner: "ai:" + name, mark: markOf(n), client: w.connect(),
-			rng: rand.New(rand.NewPCG(seed, uint64(n))), said: map[string]string{}}
-	}
-	close(work)
 	var crowd []*isolated
-	for u := range work {
+	for n, name := range isolationUsers(users) {
+		u := &isolated{name: name, owner: "ai:" + name, mark: markOf(n), client: w.connect(),
+			rng: rand.New(rand.NewPCG(seed, uint64(n))), said: map[string]string{}}
+		if err := u.become(w); err != nil {
+			t.Fatal(err)
+		}
 		crowd = append(crowd, u)
 	}
 	errs := make(chan error, drivers)
@@ -150,6 +214,17 @@ func TestIsolation(t *testing.T) {
 	close(errs)
 	for err := range errs {
 		t.Fatal(err)
+	}
+	// The first names are those that are easily confused.
+	for i, u := range crowd[:32] {
+		for j, other := range crowd[:32] {
+			if i == j || !u.mayBeUser() {
+				continue
+			}
+			if err := u.pry(other); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	replies := 0
 	for _, u := range crowd {
