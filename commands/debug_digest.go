@@ -8,6 +8,7 @@ import (
 
 	"reminis/commands/reply"
 	"reminis/engine"
+	"reminis/engine/memory"
 )
 
 // This file owns DEBUG DIGEST, DIGEST-VALUE and OBJECT: what the data is, in a
@@ -78,6 +79,9 @@ func (d *digest) mixValue(tx *engine.Tx, key []byte) error {
 		}
 		d.mixNumber(digestRecord)
 		d.mix(record.Bytes)
+		var r memory.Record
+		record.Decode(&r)
+		d.mix(r.Value)
 	}
 	if deadlineMs, _ := tx.DeadlineMs(key); deadlineMs != 0 {
 		d.add([]byte("!!expire!!"))
@@ -168,7 +172,9 @@ func valueBytes(tx *engine.Tx, key []byte) int {
 		})
 	default:
 		record, _, _ := tx.Record(key)
-		size = len(record.Bytes)
+		var r memory.Record
+		record.Decode(&r)
+		size = len(r.Value)
 	}
 	return size
 }

@@ -97,6 +97,7 @@ const (
 	ErrVersionGone   Error = "ERR the version that this command id made is no longer retained"
 	ErrTextPatch     Error = "ERR the value is text, a patch needs JSON"
 	ErrTextPath      Error = "ERR the value is text, a path needs JSON"
+	ErrMaxLen        Error = "ERR MAXLEN is not from 1 on"
 	ErrFormat        Error = "ERR FORMAT '{argument}' is not known"
 	ErrForgetVersion Error = "ERR IFVERSION needs exactly one key"
 	ErrForgetRecord  Error = "ERR RETURN RECORD has nothing to show after MEM.FORGET"

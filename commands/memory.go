@@ -13,7 +13,7 @@ import (
 
 func memoryCommands() []*Command {
 	return []*Command{
-		memSetCommand(), memPatchCommand(), memForgetCommand(), memRollbackCommand(),
+		memSetCommand(), memPatchCommand(), memAppendCommand(), memForgetCommand(), memRollbackCommand(),
 		memGetCommand(), memMGetCommand(), memHistoryCommand(), memDiffCommand(),
 		memLinkCommand(), memUnlinkCommand(), memLinksCommand(), memRecallCommand(), memAuditCommand(), memNSCommand(),
 		memSchemaCommand(), memPolicyCommand(), memConsentCommand(),
@@ -25,7 +25,7 @@ func memoryCommands() []*Command {
 // They are no commands: COMMAND does not list them.
 func laterMemoryCommands() []string {
 	return []string{
-		"mem.append", "mem.apply", "mem.erase", "mem.export", "mem.grant",
+		"mem.apply", "mem.erase", "mem.export", "mem.grant",
 		"mem.import", "mem.load", "mem.revoke",
 	}
 }

@@ -367,14 +367,21 @@ func (a *audited) shown(r *memory.Record, err error) (*memory.Record, error) {
 
 // put is the newest version of that number within a range of batches.
 func (a *audited) put(version, fromSeq, toSeq uint64) (r *memory.Record, err error) {
+	var lost error
 	err = a.view.History(a.event.Key, fromSeq, toSeq, true, func(c engine.Change) bool {
 		if c.Kind != effect.RecordPut || c.Version != version {
 			return true
 		}
-		r = new(memory.Record)
-		mustDecode(slices.Clone(c.Bytes), r)
+		var bytes []byte
+		if bytes, lost = c.Record(); lost == nil {
+			r = new(memory.Record)
+			mustDecode(bytes, r)
+		}
 		return false
 	})
+	if err == nil && lost != engine.ErrRetention {
+		err = lost
+	}
 	return r, err
 }
 

@@ -82,7 +82,7 @@ func runMemDebug(tx *engine.Tx, p *memDebugParams, w *reply.Writer) error {
 func (p *memDebugParams) state(tx *engine.Tx, view *engine.OwnerView) (state [][]memory.Field, err error) {
 	add := func(s engine.Stored) bool {
 		var r memory.Record
-		mustDecode(s.Bytes, &r)
+		s.Decode(&r)
 		mask(view.Policy(s.Key), &r)
 		state = append(state, memory.AppendRecordFields(nil, s.Key, &r, s.DeadlineMs))
 		return len(state) <= debugRecordsMax

@@ -53,19 +53,14 @@ func runMemGet(tx *engine.Tx, p *memGetParams, w *reply.Writer) error {
 	if err != nil {
 		return err
 	}
-	s, ok, err := p.read(tx)
+	var r memory.Record
+	s, ok, err := p.read(tx, &r)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		w.Null()
 		return nil
-	}
-	var r memory.Record
-	if p.past() {
-		mustDecode(s.Bytes, &r)
-	} else {
-		decodeNewest(tx, s, &r)
 	}
 	if len(paths) > 0 {
 		if r.Text {
@@ -91,8 +86,8 @@ func runMemGet(tx *engine.Tx, p *memGetParams, w *reply.Writer) error {
 	return nil
 }
 
-// read gives the record asked for, with the deadline that it has or had.
-func (p *memGetParams) read(tx *engine.Tx) (s engine.Stored, ok bool, err error) {
+// read gives the record asked for, decoded, with the deadline that it has or had.
+func (p *memGetParams) read(tx *engine.Tx, r *memory.Record) (s engine.Stored, ok bool, err error) {
 	if !p.past() {
 		key, err := tx.Layout().ParseKey(p.key)
 		if err != nil {
@@ -106,6 +101,9 @@ func (p *memGetParams) read(tx *engine.Tx) (s engine.Stored, ok bool, err error)
 		s, ok, err = tx.Record(key.Text)
 		tx.CountHit(key.Text, ok)
 		tx.NoteRead(key, s.Bytes)
+		if ok {
+			decodeNewest(tx, s, r)
+		}
 		return s, ok, err
 	}
 	key, view, err := pastOf(tx, p.key)
@@ -114,12 +112,16 @@ func (p *memGetParams) read(tx *engine.Tx) (s engine.Stored, ok bool, err error)
 	}
 	if p.at.Set {
 		s, _, ok, err = view.At(key.Text, p.at)
-		tx.NoteRead(key, s.Bytes)
-		return s, ok, err
+	} else {
+		var made engine.Change
+		made, ok, err = view.Version(key.Text, uint64(p.version))
+		s = engine.Stored{Key: key.Text, DeadlineMs: made.DeadlineMs, Seq: made.Seq, Bytes: made.Bytes}
 	}
-	made, ok, err := view.Version(key.Text, uint64(p.version))
-	tx.NoteRead(key, made.Bytes)
-	return engine.Stored{Key: key.Text, DeadlineMs: made.DeadlineMs, Seq: made.Seq, Bytes: made.Bytes}, ok, err
+	tx.NoteRead(key, s.Bytes)
+	if ok {
+		s.Decode(r)
+	}
+	return s, ok, err
 }
 
 func parsePaths(texts [][]byte) ([]*memory.Path, error) {
@@ -176,7 +178,7 @@ func runMemMGet(tx *engine.Tx, p *memMGetParams, w *reply.Writer) error {
 			continue
 		}
 		if p.at.Set {
-			mustDecode(found[i].Bytes, &r)
+			found[i].Decode(&r)
 		} else {
 			decodeNewest(tx, found[i], &r)
 		}
@@ -305,11 +307,14 @@ func runMemHistory(tx *engine.Tx, p *memHistoryParams, w *reply.Writer) error {
 			if c.Kind != effect.RecordPut || p.hasFrom && c.TimeMs < p.from || p.hasTo && c.TimeMs > p.to {
 				return true
 			}
-			c.Bytes = append([]byte(nil), c.Bytes...)
-			last = c.Bytes
+			last = append(last[:0], c.Bytes...)
 			var fields []memory.Field
-			fields, failed = versionFields(view, key.Text, &c)
-			versions = append(versions, fields)
+			if fields, failed = versionFields(view, key.Text, &c); failed == nil {
+				versions = append(versions, fields)
+			}
+			if failed == engine.ErrRetention {
+				failed = nil // a version of a list whose items are gone is gone
+			}
 			return failed == nil && len(versions) < int(p.count)
 		})
 	}
@@ -324,7 +329,11 @@ func runMemHistory(tx *engine.Tx, p *memHistoryParams, w *reply.Writer) error {
 // versionFields are those of one version, with the operation that made it.
 func versionFields(view *engine.OwnerView, key []byte, c *engine.Change) ([]memory.Field, error) {
 	var r memory.Record
-	mustDecode(c.Bytes, &r)
+	bytes, err := c.Record()
+	if err != nil {
+		return nil, err
+	}
+	mustDecode(bytes, &r)
 	e, ok, err := view.EventOf(key, c)
 	if err != nil {
 		return nil, err

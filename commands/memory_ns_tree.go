@@ -201,7 +201,7 @@ func runMemNSStats(tx *engine.Tx, p *memNSParams, w *reply.Writer) error {
 			mustDecode(s.Bytes, &r)
 			any = true
 			kinds[r.Kind]++
-			bytes += int64(len(s.Key) + len(s.Bytes))
+			bytes += int64(len(s.Key)+len(s.Bytes)) + int64(r.ItemBytes)
 			versions += int64(r.Version)
 			pinned += boolInt(r.Pinned)
 			expiring += boolInt(s.DeadlineMs != 0)

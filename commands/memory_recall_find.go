@@ -40,11 +40,14 @@ func (r *recalling) gather(from *source) {
 		r.search(from)
 		return
 	}
-	eachRecord(r.tx, from.view, from.scope, nil, func(s engine.Stored, _ uint64) bool {
-		r.scanned++
-		if r.accepts(from, &s) {
-			r.add(from, s, recall.Hit{}, 0)
-		}
+	eachRecord(r.tx, from.view, from.scope, nil, func(s engine.Stored, doc uint64) bool {
+		from.view.Parts(s, doc, func(part engine.Stored, _ uint64) bool {
+			r.scanned++
+			if r.accepts(from, &part) {
+				r.add(from, part, recall.Hit{}, 0)
+			}
+			return true
+		})
 		return true
 	})
 }
@@ -72,11 +75,14 @@ func (r *recalling) search(from *source) {
 		return
 	}
 	from.view.Pinned(func(s engine.Stored, doc uint64) bool {
-		isHit := slices.ContainsFunc(result.Hits, func(h recall.Hit) bool { return h.ID == doc })
-		r.scanned++
-		if !isHit && r.accepts(from, &s) {
-			r.add(from, s, recall.Hit{}, 0)
-		}
+		from.view.Parts(s, doc, func(part engine.Stored, doc uint64) bool {
+			isHit := slices.ContainsFunc(result.Hits, func(h recall.Hit) bool { return h.ID == doc })
+			r.scanned++
+			if !isHit && r.accepts(from, &part) {
+				r.add(from, part, recall.Hit{}, 0)
+			}
+			return true
+		})
 		return true
 	})
 }
@@ -90,7 +96,7 @@ func (r *recalling) admits(s *engine.Stored) bool {
 	if r.unfiltered && s.Lasting {
 		return true
 	}
-	mustDecode(s.Bytes, rec)
+	s.Decode(rec)
 	return rec.ValidAt(r.tx.NowMs()) && rec.Confidence >= p.minConfidence &&
 		(len(p.kinds) == 0 || r.kinds[rec.Kind]) &&
 		(!p.hasFrom || rec.UpdatedMs >= p.from) && (!p.hasTo || rec.UpdatedMs <= p.to) &&
@@ -131,7 +137,7 @@ func (p *memRecallParams) tagged(rec *memory.Record) bool {
 // add makes a record a candidate.
 func (r *recalling) add(from *source, s engine.Stored, hit recall.Hit, relevance float64) {
 	rec := &r.record
-	mustDecode(s.Bytes, rec)
+	s.Decode(rec)
 	r.found = append(r.found, candidate{stored: s, hit: hit, relevance: relevance, updatedMs: rec.UpdatedMs,
 		confidence: rec.Confidence, halfLifeMs: r.halfLifeMs(s.Key, rec.Kind), pinned: rec.Pinned, tier: r.tier(from, s.Key)})
 }

@@ -14,7 +14,7 @@ import (
 // must not know how text is scored (package recall), nor how a hit is shown.
 
 // rank scores the candidates and puts them in order: by score, then the newest,
-// then by key.
+// then by key and the newest item.
 func (r *recalling) rank() {
 	ranking := r.ranking()
 	r.ranked = r.ranked[:0]
@@ -25,7 +25,8 @@ func (r *recalling) rank() {
 		r.ranked = append(r.ranked, c)
 	}
 	slices.SortFunc(r.ranked, func(a, b *candidate) int {
-		return cmp.Or(cmp.Compare(b.score.Total, a.score.Total), cmp.Compare(b.updatedMs, a.updatedMs), bytes.Compare(a.stored.Key, b.stored.Key))
+		return cmp.Or(cmp.Compare(b.score.Total, a.score.Total), cmp.Compare(b.updatedMs, a.updatedMs),
+			bytes.Compare(a.stored.Key, b.stored.Key), cmp.Compare(b.stored.Item, a.stored.Item))
 	})
 }
 

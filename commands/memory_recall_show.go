@@ -60,7 +60,7 @@ func (r *recalling) promptLine(dst []byte, c *candidate) []byte {
 func (r *recalling) appendHit(dst []memory.Field, c *candidate) []memory.Field {
 	rec := &r.record
 	decodeShown(r.tx, c.stored, rec)
-	h := memory.Hit{Key: c.stored.Key, Value: rec.Value, Text: rec.Text, Kind: rec.Kind,
+	h := memory.Hit{Key: c.stored.Key, Item: int64(c.stored.Item), Value: rec.Value, Text: rec.Text, Kind: rec.Kind,
 		TimeMs: rec.UpdatedMs, Source: rec.Source, Score: c.score.Total}
 	if r.params.explain {
 		h.Explain = r.explain(c)

@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"slices"
+
 	"reminis/engine"
 	"reminis/engine/memory"
 	"reminis/engine/schema"
@@ -27,26 +29,46 @@ func (c *change) govern(r *memory.Record, fill bool) error {
 			return err
 		}
 	}
-	if !r.Text {
+	if !r.Text && r.List == 0 { // items are redacted as they come
 		if r.Value, err = c.tx.Redact(c.policy, owner, r.Value); err != nil {
 			return err
 		}
 	}
 	if s != nil {
 		r.Schema = []byte(s.Label())
-		if err := s.Check(asJSON(r)); err != nil {
+		if err := s.Check(c.asJSON(r)); err != nil {
 			return err
 		}
 	}
 	return c.tx.CheckQuota(c.policy, c.key, r)
 }
 
-// asJSON is a record's value as a schema sees it: a text is a string.
-func asJSON(r *memory.Record) []byte {
-	if r.Text {
+// asJSON is a record's value as a schema sees it: a text is a string, a list the
+// array that it is to be.
+func (c *change) asJSON(r *memory.Record) []byte {
+	switch {
+	case r.Text:
 		return memory.AppendQuoted(nil, r.Value)
+	case r.List != 0:
+		return c.tx.Grown(c.key, r, c.added)
 	}
 	return r.Value
+}
+
+// redactItems makes items what the policy of their key says. Its paths lead
+// through the array, so each item is looked at as an array of one.
+func (c *change) redactItems(items [][]byte) error {
+	if len(c.policy.Redacted()) == 0 {
+		return nil
+	}
+	for i, item := range items {
+		alone, err := c.tx.Redact(c.policy, c.key.Owner(), slices.Concat([]byte("["), item, []byte("]")))
+		if err != nil {
+			return err
+		}
+		items[i] = alone[1 : len(alone)-1]
+	}
+	return nil
 }
 
 // checkConsent says whether the owner lets a record of this kind be written.
@@ -96,6 +118,16 @@ func (c *change) adoptSchema(r *memory.Record, name []byte) error {
 	return nil
 }
 
+// outdated says whether what stood has a schema of which there is a newer version.
+func (c *change) outdated() bool {
+	if len(c.old.Schema) == 0 {
+		return false
+	}
+	name, version, _ := schema.SplitLabel(c.old.Schema)
+	newest := c.tx.Rules().Schemas().Newest(name)
+	return newest != nil && newest.Version > version
+}
+
 // migrate brings a record to the newest version of its schema.
 func migrate(tx *engine.Tx, r *memory.Record) error {
 	if len(r.Schema) == 0 || r.Text {
@@ -112,7 +144,7 @@ func migrate(tx *engine.Tx, r *memory.Record) error {
 // its schema, or as it is stored when it cannot be brought there, which
 // MEM.SCHEMA MIGRATE counts.
 func decodeNewest(tx *engine.Tx, s engine.Stored, r *memory.Record) {
-	mustDecode(s.Bytes, r)
+	s.Decode(r)
 	if len(r.Schema) > 0 {
 		_ = migrate(tx, r)
 	}

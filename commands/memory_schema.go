@@ -288,7 +288,7 @@ func migrateRecord(tx *engine.Tx, text []byte, newest *schema.Schema) (moved boo
 	if _, err := c.begin(&nowhere); err != nil || !c.exists || !isBehind(c.stood, newest) {
 		return false, err
 	}
-	r := c.old
+	r := *c.oldWhole()
 	options.timeMs, options.hasTime = r.UpdatedMs, true
 	if err := migrate(tx, &r); err != nil {
 		return false, err

@@ -247,7 +247,7 @@ func sessionFigures(tx *engine.Tx, view *engine.OwnerView, s *engine.Session) (t
 	sessionRecords(tx, view, scope, func(_ engine.Stored, r *memory.Record) bool {
 		records++
 		if r.Kind == memory.Session {
-			turns++
+			turns += max(int64(r.Next-r.First), 1) // of a list its items
 		}
 		return true
 	})

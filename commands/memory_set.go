@@ -151,7 +151,7 @@ func runMemPatch(tx *engine.Tx, p *memPatchParams, w *reply.Writer) error {
 	r.Reset()
 	r.Kind = memory.DefaultKind
 	if c.exists {
-		r = c.old
+		r = *c.oldWhole()
 		r.Tags = slices.Clone(c.old.Tags)
 		if r.Text {
 			return ErrTextPatch
@@ -203,6 +203,6 @@ func (c *change) unchanged(w *reply.Writer) error {
 			c.done(c.old.Version, c.old.Kind.Journaled())
 		}
 	}
-	c.reply(memory.StatusUnchanged, c.old.Version, func() (*memory.Record, int64) { return &c.old, c.stood.DeadlineMs }, w)
+	c.reply(memory.StatusUnchanged, c.old.Version, func() (*memory.Record, int64) { return c.oldWhole(), c.stood.DeadlineMs }, w)
 	return nil
 }

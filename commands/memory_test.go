@@ -264,6 +264,10 @@ func (prunedArchive) Events(uint32, []byte, uint64, uint64, bool, func(uint64, i
 	return nil
 }
 
+func (prunedArchive) Items(uint32, []byte, uint64, uint64, uint64, func(uint64, []byte)) error {
+	return nil
+}
+
 func (a prunedArchive) Pruned(uint32, []byte) (uint64, error) { return a.seq, nil }
 
 // TestMemPastTheRetention is an error, never a guess.

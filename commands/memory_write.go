@@ -106,7 +106,8 @@ type change struct {
 	stood  engine.Stored
 	old    memory.Record // what stood, when exists
 	exists bool
-	whole  bool // the value is what the command says, not what became of an older one
+	whole  bool          // the value is what the command says, not what became of an older one
+	added  []memory.Item // of the list that the new record is
 }
 
 // begin reads what stands at the change's key, whose shard is locked. It
@@ -119,7 +120,7 @@ func (c *change) begin(w *reply.Writer) (replied bool, err error) {
 		return false, err
 	}
 	if c.exists {
-		mustDecode(c.stood.Bytes, &c.old)
+		mustDecode(c.stood.Bytes, &c.old) // a list without its items
 		if consent := c.tx.Consent(c.key.Owner()); consent.Hides(c.old.Kind) {
 			return false, errNoConsent(c.key.Owner(), c.old.Kind, memory.ConsentRevoked)
 		}
@@ -209,14 +210,33 @@ func (c *change) commit(op memory.Op, r *memory.Record, w *reply.Writer) error {
 	if c.exists {
 		e.OldVersion = c.old.Version
 	}
-	c.tx.PutRecord(c.key, r, &e, c.policy.Rule(r.Kind).HistoryVersions)
+	rule := c.policy.Rule(r.Kind)
+	keep := engine.Retention{Versions: rule.HistoryVersions, AgeMs: rule.HistoryAgeMs}
+	if r.List != 0 {
+		c.tx.AppendRecord(c.key, r, c.added, &e, keep)
+	} else {
+		c.tx.PutRecord(c.key, r, &e, keep)
+	}
 	if x := c.options.expiry; x != expiryNone && x != expiryOther {
 		c.tx.Notify(engine.EventGeneric, "expire", c.key.Text)
 	}
 	c.tx.NoteCommitted(c.key.Owner())
 	c.done(r.Version, r.Kind.Journaled())
-	c.reply(memory.StatusOK, r.Version, func() (*memory.Record, int64) { return r, r.DeadlineMs }, w)
+	c.reply(memory.StatusOK, r.Version, func() (*memory.Record, int64) {
+		if made, ok, _ := c.tx.Record(c.key.Text); ok && r.List != 0 {
+			made.Decode(r)
+		}
+		return r, r.DeadlineMs
+	}, w)
 	return nil
+}
+
+// oldWhole is what stood, a list with its items.
+func (c *change) oldWhole() *memory.Record {
+	if c.old.List != 0 {
+		c.stood.Decode(&c.old)
+	}
+	return &c.old
 }
 
 // done remembers the command's ID.
@@ -247,7 +267,7 @@ func writeStatus(w *reply.Writer, verdict string, id, key []byte, version uint64
 
 // replyDuplicated replies as the command did that made this version.
 func (c *change) replyDuplicated(version uint64, w *reply.Writer) error {
-	r, deadlineMs := &c.old, c.stood.DeadlineMs
+	r, deadlineMs := c.oldWhole(), c.stood.DeadlineMs
 	if c.options.returns == returnRecord && !(c.exists && c.old.Version == version) {
 		if !c.tx.HoldsAll() {
 			c.tx.Commit()

@@ -38,6 +38,10 @@ func (tx *Tx) apply(x *effect.Effect) {
 		tx.applySwap(db, int(x.Number))
 	case effect.RecordPut:
 		tx.applyRecordPut(db, x)
+	case effect.RecordAppend:
+		tx.applyRecordAppend(db, x)
+	case effect.ItemPut:
+		tx.applyItemPut(db, x)
 	case effect.RecordForget:
 		tx.applyRecordForget(db, x)
 	case effect.RecordDeadline:

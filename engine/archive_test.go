@@ -22,6 +22,7 @@ type shelf struct {
 	ids     []shelved
 	facets  map[named]map[string]shelved
 	history map[named][]shelved
+	items   map[named][]shelved // of lists, the live one's too
 	events  map[named][]shelved
 	pruned  map[named]uint64
 	damage  func(event []byte) // what happens to an event's bytes as they are read
@@ -43,6 +44,7 @@ type shelved struct {
 func newShelf(databases int) *shelf {
 	s := &shelf{records: map[named]shelved{}, heads: map[named]shelved{}, history: map[named][]shelved{},
 		events: map[named][]shelved{}, pruned: map[named]uint64{},
+		items:  map[named][]shelved{},
 		facets: map[named]map[string]shelved{}}
 	for db := range databases {
 		s.spaceOf = append(s.spaceOf, uint32(db))
@@ -61,6 +63,7 @@ func (s *shelf) take(t *testing.T, batches [][]byte, seq uint64) {
 		if r.Seq <= s.seq || r.Seq > seq {
 			continue
 		}
+		s.seq, s.timeMs = r.Seq, r.TimeMs
 		for {
 			var x effect.Effect
 			more, err := r.Next(&x)
@@ -75,7 +78,6 @@ func (s *shelf) take(t *testing.T, batches [][]byte, seq uint64) {
 			}
 			s.put(shelved{r.Seq, r.TimeMs, s.spaceOf[x.DB], x})
 		}
-		s.seq, s.timeMs = r.Seq, r.TimeMs
 	}
 }
 
@@ -83,8 +85,10 @@ func (s *shelf) put(c shelved) {
 	key := named{c.space, string(c.x.Key)}
 	owner := named{c.space, string(c.x.Owner())}
 	switch c.x.Kind {
-	case effect.RecordPut:
+	case effect.RecordPut, effect.RecordAppend:
 		s.records[key] = c
+	case effect.ItemPut:
+		s.items[key] = append(s.items[key], c)
 	case effect.RecordForget:
 		delete(s.records, key)
 	case effect.RecordDeadline:
@@ -112,30 +116,39 @@ func (s *shelf) put(c shelved) {
 		s.heads[owner] = c
 		s.events[owner] = append(s.events[owner], c)
 	}
-	switch c.x.Kind {
-	case effect.RecordPut, effect.RecordForget, effect.RecordDeadline:
+	if c.x.Kind.ChangesRecord() {
 		s.history[key] = append(s.history[key], c)
 		s.prune(key)
 	}
 }
 
-// prune keeps as many versions as the newest one asks for.
+// prune keeps as many versions as the newest one asks for, what stood within the
+// time that it asks for, and their items.
 func (s *shelf) prune(key named) {
 	list := s.history[key]
-	keep, puts := int64(0), int64(0)
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].x.Kind != effect.RecordPut {
-			continue
-		}
-		if puts == 0 {
-			keep = list[i].x.Count
-		}
-		if puts++; puts > keep {
-			s.pruned[key] = list[i].seq
-			s.history[key] = list[i+1:]
-			return
+	var puts []int
+	for i := range list {
+		if list[i].x.Kind.MakesVersion() {
+			puts = append(puts, i)
 		}
 	}
+	if len(puts) == 0 {
+		return
+	}
+	newest := &list[puts[len(puts)-1]]
+	oldest := 0 // of puts: the first that is kept
+	for len(puts)-oldest > max(int(newest.x.Count), 1) && list[puts[oldest+1]].timeMs <= s.timeMs-newest.x.KeepMs {
+		oldest++
+	}
+	if oldest == 0 {
+		return
+	}
+	kept := &list[puts[oldest]]
+	s.pruned[key] = list[puts[oldest]-1].seq
+	s.items[key] = slices.DeleteFunc(s.items[key], func(it shelved) bool {
+		return it.x.List < kept.x.List || it.x.List == kept.x.List && uint64(it.x.Number) < kept.x.First
+	})
+	s.history[key] = list[puts[oldest]:]
 }
 
 // recover hands rows to e as a store does.
@@ -165,6 +178,11 @@ func (s *shelf) recover(t *testing.T, e *Engine) {
 		x := c.x
 		x.Event = nil
 		give(c, x)
+		for _, it := range s.items[named{c.space, string(x.Key)}] {
+			if it.x.List == x.List && uint64(it.x.Number) >= x.First {
+				give(shelved{c.seq, c.timeMs, c.space, it.x}, it.x)
+			}
+		}
 	}
 	for owner, c := range s.heads {
 		c.space = owner.space
@@ -202,6 +220,16 @@ func (s *shelf) Events(space uint32, owner []byte, fromSeq, toSeq uint64, revers
 		}
 		return visit(c.seq, c.timeMs, event)
 	})
+	return nil
+}
+
+// Items implements Archive.
+func (s *shelf) Items(space uint32, key []byte, list, first, next uint64, visit func(number uint64, item []byte)) error {
+	for _, it := range s.items[named{space, string(key)}] {
+		if n := uint64(it.x.Number); it.x.List == list && first <= n && n < next {
+			visit(n, it.x.Value)
+		}
+	}
 	return nil
 }
 

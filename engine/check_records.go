@@ -61,11 +61,8 @@ func (e *Engine) checkEntries(ks *keyspace, db int, count map[*Owner]int) (err e
 // check compares an owner's records with its index and its chain's head, given
 // how many of them shards have.
 func (o *Owner) check(entries int) error {
-	view := o.index.View()
-	if n := o.records.Len(); n != entries || n != o.docs.Len() || n != view.Len() {
-		return fmt.Errorf("%d records, %d entries in shards, %d by document, %d documents", n, entries, o.docs.Len(), view.Len())
-	}
-	var err error
+	view, items := o.index.View(), o.items.Len()
+	indexed, listed, err := o.records.Len()+items, 0, error(nil)
 	pinned := 0
 	var tally recordTally
 	sessions := newSessionIndex(0)
@@ -89,11 +86,21 @@ func (o *Owner) check(entries int) error {
 		}
 		tally.count(it, 1)
 		sessions.count(o.name, it, 1)
+		if err == nil && r.List != 0 {
+			n := 0
+			if n, err = o.checkList(it.key(), &r, &tally); len(r.Anchor) == 0 {
+				indexed--
+			}
+			listed += n
+		}
 		if r.Pinned {
 			pinned++
 		}
 		return err == nil
 	})
+	if n := o.records.Len(); err == nil && (n != entries || n+items != o.docs.Len() || indexed != view.Len() || listed != items) {
+		return fmt.Errorf("%d records, %d entries in shards, %d items, %d in lists, %d by document, %d documents, %d to be", n, entries, items, listed, o.docs.Len(), view.Len(), indexed)
+	}
 	if err == nil && pinned != o.pinned.Len() {
 		err = fmt.Errorf("%d pinned records, %d in their tree", pinned, o.pinned.Len())
 	}
@@ -132,4 +139,25 @@ func (x *sessionIndex) check(told *sessionIndex) (err error) {
 		return err == nil
 	})
 	return err
+}
+
+// checkList compares a list with its items, and counts them.
+func (o *Owner) checkList(key []byte, r *memory.Record, tally *recordTally) (count int, err error) {
+	next, sizeBytes := r.First, uint64(0)
+	eachItem(o.items, key, 0, ^uint64(0), func(it item) bool {
+		same, ok := o.docs.Get(it.doc())
+		if it.number() != next || !ok || &same[0] != &it[0] {
+			err = fmt.Errorf("list %q: item %d, %d was expected; by its document %d: %t", key, it.number(), next, it.doc(), ok)
+			return false
+		}
+		next++
+		count++
+		sizeBytes += uint64(len(it.content().Text))
+		tally.count(it, 1)
+		return true
+	})
+	if err == nil && (next != r.Next || sizeBytes != r.ItemBytes || r.List > o.lastList) {
+		err = fmt.Errorf("list %q: it ends before item %d with %d bytes, the record says %d with %d", key, next, sizeBytes, r.Next, r.ItemBytes)
+	}
+	return count, err
 }

@@ -27,6 +27,30 @@
 // collector does not look into a slice of bytes. (One pointer per record is
 // what that costs it.)
 //
+// # Lists
+//
+// A record that MEM.APPEND grew is a list: its head, which every append writes
+// again, and its items, which are written once. So an append of a turn to a
+// conversation of ten thousand costs the turn. Items have numbers that go on for
+// as long as the list does; a list has a number that no other list of its key
+// ever had, also over restarts. A version of a list is its head, which says from
+// which item to which it goes: whoever reads it joins them (Stored.Decode,
+// Change.Record). Whatever writes the value whole (SET, PATCH, ROLLBACK) ends
+// the list.
+//
+// Items are in a tree of their own beside the records', so that no walk over
+// records meets them, with a key that continues their record's. Each is a
+// document of its own in the index, at the time of its append; the head is one
+// only where it has an anchor. They expire, and are judged, with their head.
+//
+// Rejected: items in the records' tree (everybody who counts or walks records
+// would have to tell them apart); and a history that says what each append added
+// (a version's array would need every append since the list began to be kept,
+// though MAXLEN trims all but the last few). Items are kept instead for as long
+// as a retained version has them, wherever they are.
+//
+// # The past
+//
 // Changes and audit events stay in memory until the archive (the store) has
 // them: a read of the past joins both by the sequences of their batches, since a
 // checkpoint may take over what a view still holds. Without an archive the

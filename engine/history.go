@@ -23,6 +23,8 @@ type Archive interface {
 	History(space uint32, key []byte, fromSeq, toSeq uint64, reverse bool, visit func(seq uint64, timeMs int64, x *effect.Effect) bool) error
 	// Events does the same with the events of an owner.
 	Events(space uint32, owner []byte, fromSeq, toSeq uint64, reverse bool, visit func(seq uint64, timeMs int64, event []byte) bool) error
+	// Items visits the items first <= number < next of a list that a record was.
+	Items(space uint32, key []byte, list, first, next uint64, visit func(number uint64, item []byte)) error
 	// Pruned is the sequence of the last change of a record that its history no
 	// longer has, 0 when it has all.
 	Pruned(space uint32, key []byte) (seq uint64, err error)
@@ -56,7 +58,8 @@ func (e *Engine) Checkpointed(seq uint64) {
 	}
 }
 
-// OwnerView is an owner at one moment. It needs no lock and never changes.
+// OwnerView is an owner at one moment, for one goroutine. It needs no lock and
+// what it shows never changes.
 type OwnerView struct {
 	Name string
 	// Seq is not before the last batch of this owner that the view contains,
@@ -74,6 +77,7 @@ type OwnerView struct {
 	rules   *Rules
 	space   uint32
 	records *btree.BTreeG[item]
+	items   *btree.BTreeG[item]
 	docs    *btree.Map[uint64, item]
 	pinned  *btree.Map[uint64, item]
 	facets  *facetMap
@@ -87,6 +91,8 @@ type OwnerView struct {
 	forgotten memory.ChainState
 	key       memory.OwnerKey
 	keyNumber uint64
+	// head is the list whose item was asked for last.
+	head item
 }
 
 // OwnerView is a view of the owner with this name in the transaction's
@@ -129,7 +135,7 @@ func (tx *Tx) viewOf(owner *Owner) *OwnerView {
 	return &OwnerView{
 		Name: owner.name, Seq: tx.e.owners.lastSeq.Load(), Head: owner.link, Perishable: perishable,
 		consent: owner.consent, rules: tx.Rules(),
-		space: owner.space, records: owner.records.Copy(), docs: owner.docs.Copy(), pinned: owner.pinned.Copy(),
+		space: owner.space, records: owner.records.Copy(), items: owner.items.Copy(), docs: owner.docs.Copy(), pinned: owner.pinned.Copy(),
 		facets: owner.facets.Copy(),
 		index:  owner.index.View(), pending: slices.Clip(owner.pending), lost: owner.lost,
 		lastSeq: owner.lastSeq, nowMs: tx.now, archive: tx.e.archive, forgotten: owner.forgotten,
@@ -146,15 +152,19 @@ func (v *OwnerView) Index() *recall.View { return v.index }
 // ByDoc is the record with this number in Index.
 func (v *OwnerView) ByDoc(doc uint64) (Stored, bool) {
 	it, ok := v.docs.Get(doc)
+	if ok && it.isPart() {
+		s := v.itemOf(it)
+		return s, !v.hides(v.head)
+	}
 	if !ok || v.hides(it) {
 		return Stored{}, false
 	}
-	return stored(it), true
+	return stored(it, v.items), true
 }
 
 // Pinned visits the pinned records until visit returns false.
 func (v *OwnerView) Pinned(visit func(r Stored, doc uint64) bool) {
-	v.pinned.Scan(func(doc uint64, it item) bool { return v.hides(it) || visit(stored(it), doc) })
+	v.pinned.Scan(func(doc uint64, it item) bool { return v.hides(it) || visit(stored(it, v.items), doc) })
 }
 
 // Get is the record key as the view has it, expired or not.
@@ -163,13 +173,13 @@ func (v *OwnerView) Get(key []byte) (Stored, bool) {
 	if !ok || v.hides(it) {
 		return Stored{}, false
 	}
-	return stored(it), true
+	return stored(it, v.items), true
 }
 
 // Ascend visits the records from key on, in order of key, until visit returns
 // false. doc is the record's number in Index.
 func (v *OwnerView) Ascend(from []byte, visit func(r Stored, doc uint64) bool) {
-	v.records.Ascend(newItem(from, 0, 0, nil), func(it item) bool { return v.hides(it) || visit(stored(it), it.doc()) })
+	v.records.Ascend(newItem(from, 0, 0, nil), func(it item) bool { return v.hides(it) || visit(stored(it, v.items), it.doc()) })
 }
 
 // Standing is the view with what is hidden because consent was taken back, for
@@ -184,7 +194,7 @@ func (v *OwnerView) hides(it item) bool { return !v.all && v.consent.Hides(it.ki
 
 // hidesVersion says the same of a version in history.
 func (v *OwnerView) hidesVersion(kind effect.Kind, encoded []byte) bool {
-	if v.all || !v.consent.HidesAny() || kind != effect.RecordPut {
+	if v.all || !v.consent.HidesAny() || !kind.MakesVersion() {
 		return false
 	}
 	var r memory.Record
@@ -200,7 +210,24 @@ type Change struct {
 	Kind       effect.Kind // RecordPut, RecordForget or RecordDeadline
 	Version    uint64
 	DeadlineMs int64
-	Bytes      []byte // encoded record of a RecordPut
+	Bytes      []byte // encoded record of a RecordPut, without the items of a list
+
+	list *pastList // the record is a list
+}
+
+// Record is the encoded record of a RecordPut, as a copy: a list with its array
+// as value. It may read from disk. ErrRetention is returned when items are no
+// longer retained.
+func (c *Change) Record() ([]byte, error) {
+	if c.list == nil {
+		return slices.Clone(c.Bytes), nil
+	}
+	var r memory.Record
+	mustDecode(c.Bytes, &r)
+	if err := c.list.join(&r); err != nil {
+		return nil, err
+	}
+	return memory.Encode(nil, &r), nil
 }
 
 // covered says whether the change belongs to the state at a moment.
@@ -223,8 +250,9 @@ const ErrRetention Error = "ERR that is before the retained history"
 // in order or in reverse, until visit returns false. Bytes are valid during the
 // call. It may read from disk.
 func (v *OwnerView) History(key []byte, fromSeq, toSeq uint64, reverse bool, visit func(c Change) bool) error {
+	past := &pastList{view: v, key: key}
 	m := v.merge(fromSeq, toSeq, reverse, func(c *change) bool {
-		return c.kind == effect.EventAppend || c.key != string(key) || v.hidesVersion(c.kind, c.value) || visit(v.change(c))
+		return !c.kind.ChangesRecord() || c.key != string(key) || v.hidesVersion(c.kind, c.value) || visit(v.change(c, past))
 	})
 	if v.archive != nil && fromSeq <= v.Seq {
 		opener, failed := v.opener(), error(nil)
@@ -232,7 +260,7 @@ func (v *OwnerView) History(key []byte, fromSeq, toSeq uint64, reverse bool, vis
 			return m.archived(seq, func() bool {
 				c := Change{Seq: seq, TimeMs: timeMs, Kind: x.Kind, Version: uint64(x.Number), DeadlineMs: x.DeadlineMs}
 				c.Bytes, failed = opener.value(x)
-				return failed == nil && (v.hidesVersion(c.Kind, c.Bytes) || visit(c))
+				return failed == nil && (v.hidesVersion(c.Kind, c.Bytes) || visit(past.of(c)))
 			})
 		})
 		if err == nil {
@@ -246,12 +274,12 @@ func (v *OwnerView) History(key []byte, fromSeq, toSeq uint64, reverse bool, vis
 	return nil
 }
 
-func (v *OwnerView) change(c *change) Change {
+func (v *OwnerView) change(c *change, past *pastList) Change {
 	timeMs := c.timeMs
 	if c.seq == 0 {
 		timeMs = v.nowMs
 	}
-	return Change{Seq: c.seq, TimeMs: timeMs, Kind: c.kind, Version: c.version, DeadlineMs: c.deadlineMs, Bytes: c.value}
+	return past.of(Change{Seq: c.seq, TimeMs: timeMs, Kind: c.kind, Version: c.version, DeadlineMs: c.deadlineMs, Bytes: c.value})
 }
 
 // Events visits the owner's retained events in the same way. event is the
@@ -385,6 +413,7 @@ func (v *OwnerView) Incomplete(key []byte) (bool, error) {
 // before what is retained.
 func (v *OwnerView) At(key []byte, moment memory.Moment) (r Stored, made Change, ok bool, err error) {
 	var deadline, last Change // the deadline's last change, and any last change
+	var lost error
 	err = v.History(key, 0, ^uint64(0), true, func(c Change) bool {
 		if !c.covered(moment) {
 			return true
@@ -399,9 +428,12 @@ func (v *OwnerView) At(key []byte, moment memory.Moment) (r Stored, made Change,
 			return true
 		}
 		made = c
-		made.Bytes = slices.Clone(c.Bytes)
+		made.Bytes, lost = c.Record()
 		return false
 	})
+	if err == nil {
+		err = lost
+	}
 	switch {
 	case err != nil || made.Kind == effect.RecordForget:
 		return Stored{}, Change{}, false, err
@@ -436,6 +468,8 @@ func (v *OwnerView) atLost(key []byte, moment memory.Moment, deadline Change) (S
 	if deadline.Kind != 0 {
 		r.DeadlineMs = deadline.DeadlineMs
 	}
+	r.Decode(&record)
+	r.Bytes = memory.Encode(nil, &record)
 	made := Change{Seq: r.Seq, Kind: effect.RecordPut, Version: record.Version, DeadlineMs: r.DeadlineMs, Bytes: r.Bytes}
 	return r, made, moment.BySeq || !past(r.DeadlineMs, moment.TimeMs), nil
 }
@@ -455,16 +489,20 @@ func (v *OwnerView) standsAt(seq uint64, moment memory.Moment) bool {
 // retained.
 func (v *OwnerView) Version(key []byte, n uint64) (made Change, ok bool, err error) {
 	newest := uint64(0)
+	var lost error
 	err = v.History(key, 0, ^uint64(0), true, func(c Change) bool {
 		if c.Kind != effect.RecordDeadline {
 			newest = max(newest, c.Version)
 		}
 		if c.Kind == effect.RecordPut && c.Version == n {
 			made, ok = c, true
-			made.Bytes = slices.Clone(c.Bytes)
+			made.Bytes, lost = c.Record()
 		}
 		return !ok
 	})
+	if lost != nil {
+		return Change{}, false, lost
+	}
 	if err != nil || ok || n == 0 {
 		return made, ok, err
 	}

@@ -121,7 +121,7 @@ func (tx *Tx) trimLinks(owner *Owner, from memory.Key) (count int) {
 		count++
 		link, createdMs := readLink(len(from.Text), name, value)
 		to, ok := owner.records.Get(newItem(link.To, 0, 0, nil))
-		if !ok || createdOf(stored(to)) != createdMs {
+		if !ok || createdOf(owner.stored(to)) != createdMs {
 			dead = append(dead, name)
 		}
 		return true

@@ -53,14 +53,19 @@ type Owner struct {
 	cipher    atomic.Pointer[memory.Cipher]
 
 	records *btree.BTreeG[item]
+	// items are those of the records that are lists.
+	items   *btree.BTreeG[item]
 	index   *recall.Index
 	lastDoc uint64
+	// lastList is the highest number that a list was given since the start.
+	lastList uint64
 	// unindexed counts the records written since the indexer was told.
 	unindexed int
 	// restored counts the documents that came from the store's rows.
 	restored uint64
-	// docs are the records by their number in the index, pinned those of them
-	// that are pinned.
+	// docs are the records and items by their number in the index, pinned the
+	// records of them that are pinned. A list itself is in the index only when it
+	// has an anchor.
 	docs, pinned *btree.Map[uint64, item]
 	// tally counts the records.
 	tally    recordTally
@@ -94,21 +99,30 @@ type change struct {
 	timeMs     int64
 	kind       effect.Kind
 	key        string
-	version    uint64
+	version    uint64 // of an ItemPut the item's number
 	deadlineMs int64
-	value      []byte // encoded record, nil when the change has none
+	list       uint64 // of a RecordAppend or an ItemPut
+	value      []byte // encoded record or item, nil when the change has none
 	event      []byte // link and encoded event, nil when there is none
 }
 
 // item is a record in its owner's tree: one block without pointers.
 //
-//	2 key length | 8 deadline, ms | 8 document in the index | 8 sequence | 1 kind, times two, plus 1 for one with validity | key | encoded record
+//	2 key length | 8 deadline, ms | 8 document in the index | 8 sequence | 1 flags | key | encoded record
 //
 // It is never changed after its batch has its sequence, so copies of the tree
 // share it.
 type item []byte
 
-const itemHead = 27
+const (
+	itemHead  = 27
+	itemFlags = itemHead - 1
+
+	flagValidity = 1 << 0 // it is valid for a time only
+	flagList     = 1 << 1 // it is a list, whose items are apart
+	flagPart     = 1 << 2 // it is an item of a list
+	kindShift    = 4      // above the flags: its kind
+)
 
 func newItem(key []byte, deadlineMs int64, doc uint64, record []byte) item {
 	it := make(item, itemHead, itemHead+len(key)+len(record))
@@ -125,18 +139,23 @@ func (it item) record() []byte    { return it[itemHead+int(binary.LittleEndian.U
 func (it item) deadlineMs() int64 { return int64(binary.LittleEndian.Uint64(it[2:])) }
 func (it item) doc() uint64       { return binary.LittleEndian.Uint64(it[10:]) }
 func (it item) seq() uint64       { return binary.LittleEndian.Uint64(it[18:]) }
-func (it item) lasting() bool     { return it[26]&1 == 0 }
-func (it item) kind() memory.Kind { return memory.Kind(it[26] >> 1) }
+func (it item) lasting() bool     { return it[itemFlags]&flagValidity == 0 }
+func (it item) isList() bool      { return it[itemFlags]&flagList != 0 }
+func (it item) isPart() bool      { return it[itemFlags]&flagPart != 0 }
+func (it item) kind() memory.Kind { return memory.Kind(it[itemFlags] >> kindShift) }
 func (it item) setSeq(seq uint64) { binary.LittleEndian.PutUint64(it[18:], seq) }
 
 // perishes says whether the record may not stand though it is there.
 func (it item) perishes() bool { return it.deadlineMs() != 0 || !it.lasting() }
 
-// note notes the record's kind and whether it is valid at any time.
+// note notes of the record what is asked often.
 func (it item) note(r *memory.Record) {
-	it[26] = byte(r.Kind) << 1
+	it[itemFlags] = byte(r.Kind) << kindShift
 	if r.ValidFromMs != 0 || r.ValidUntilMs != 0 {
-		it[26] |= 1
+		it[itemFlags] |= flagValidity
+	}
+	if r.List != 0 {
+		it[itemFlags] |= flagList
 	}
 }
 
@@ -145,6 +164,7 @@ func itemLess(a, b item) bool { return string(a.key()) < string(b.key()) }
 // clear leaves the owner without records. Views keep what they have.
 func (o *Owner) clear() {
 	o.records = btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
+	o.items = btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
 	o.index = recall.NewIndex()
 	o.docs, o.pinned = &btree.Map[uint64, item]{}, &btree.Map[uint64, item]{}
 	o.tally = recordTally{}
@@ -163,9 +183,11 @@ type recordTally struct {
 	versions uint64
 }
 
-// count notes that a record came (1) or went (-1).
+// count notes that a record, or an item of one, came (1) or went (-1).
 func (t *recordTally) count(it item, by int) {
-	t.bytes += int64(by * len(it))
+	if t.bytes += int64(by * len(it)); it.isPart() {
+		return
+	}
 	if it.perishes() {
 		t.perishable += by
 	}

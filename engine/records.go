@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"hash/maphash"
 
+	"github.com/tidwall/btree"
+
 	"reminis/engine/effect"
 	"reminis/engine/memory"
 	"reminis/engine/recall"
@@ -12,8 +14,8 @@ import (
 // This file owns changes of memory records: the emitting side and their apply.
 // It must not know commands, nor how a record came to be what it is.
 
-// Stored is a record as it stands. Bytes is its encoding (memory.Decode); it
-// and Key alias the tree and never change.
+// Stored is a record as it stands. Bytes is its encoding, without the items of a
+// list (Decode joins them); it and Key alias the tree and never change.
 type Stored struct {
 	Key        []byte
 	DeadlineMs int64
@@ -21,10 +23,34 @@ type Stored struct {
 	Bytes      []byte
 	// Lasting says that the record is valid at any time.
 	Lasting bool
+	// Item is the number of an item of the list that the record is; 0: all of it
+	// is meant.
+	Item uint64
+
+	items *btree.BTreeG[item] // of the owner
+	part  item                // the item
 }
 
-func stored(it item) Stored {
-	return Stored{Key: it.key(), DeadlineMs: it.deadlineMs(), Seq: it.seq(), Bytes: it.record(), Lasting: it.lasting()}
+func (o *Owner) stored(it item) Stored { return stored(it, o.items) }
+
+func stored(it item, items *btree.BTreeG[item]) Stored {
+	return Stored{Key: it.key(), DeadlineMs: it.deadlineMs(), Seq: it.seq(), Bytes: it.record(), Lasting: it.lasting(), items: items}
+}
+
+// mustDecode reads a record that the engine keeps. What does not decode would
+// have been refused when it was recovered.
+func mustDecode(bytes []byte, r *memory.Record) {
+	r.Reset()
+	if err := memory.Decode(bytes, r); err != nil {
+		panic("engine: a stored record does not decode: " + err.Error())
+	}
+}
+
+// Retention says how much of a record's history is kept: so many versions, and
+// any that stood within the last AgeMs.
+type Retention struct {
+	Versions int
+	AgeMs    int64
 }
 
 // recordTx is what a transaction knows of the records that it changes.
@@ -84,23 +110,19 @@ func (tx *Tx) recordOf(key []byte, hidden bool) (r Stored, ok bool, err error) {
 	if !there || !hidden && owner.consent.Hides(it.kind()) {
 		return Stored{}, false, nil
 	}
-	return stored(it), true, nil
+	return owner.stored(it), true, nil
 }
 
 // PutRecord makes r the record key. r.Version and all else is as the caller
 // set it; event says what happened (its payload hash is sealed here over
-// payload). keep is how many versions history keeps. Working records are kept
-// in memory only and leave no event. The owner is locked.
-func (tx *Tx) PutRecord(key memory.Key, r *memory.Record, event *memory.Event, keep int) {
-	if old, ok, _ := tx.Standing(key.Text); ok && tx.storedKind(old).Journaled() != r.Kind.Journaled() {
-		// The record moves between memory and the store: what the store has, or
-		// must get, is a record that ends and one that begins.
-		tx.endRecord(tx.DB, old, event)
-	}
+// payload). Working records are kept in memory only and leave no event. The
+// owner is locked.
+func (tx *Tx) PutRecord(key memory.Key, r *memory.Record, event *memory.Event, keep Retention) {
+	tx.leaveStore(key.Text, r.Kind, event)
 	owner := tx.owner(tx.DB, key.Owner())
 	tx.record.encoded = memory.Encode(tx.record.encoded[:0], r)
 	x := effect.Effect{Kind: effect.RecordPut, DB: uint32(tx.DB), Key: key.Text, OwnerLen: key.OwnerLen,
-		Value: tx.record.encoded, Number: int64(r.Version), DeadlineMs: r.DeadlineMs, Count: int64(keep)}
+		Value: tx.record.encoded, Number: int64(r.Version), DeadlineMs: r.DeadlineMs, Count: int64(keep.Versions), KeepMs: keep.AgeMs}
 	if r.Kind.Journaled() {
 		tx.keyed(tx.DB, owner)
 		x.Event = tx.chainEvent(owner, event, r.Value)
@@ -114,12 +136,18 @@ func (tx *Tx) PutRecord(key memory.Key, r *memory.Record, event *memory.Event, k
 	tx.Notify(EventRecord, recordEvent(event), key.Text)
 }
 
+// leaveStore ends a record that moves between memory and the store as it becomes
+// one of another kind: what the store has, or must get, is a record that ends
+// and one that begins.
+func (tx *Tx) leaveStore(key []byte, kind memory.Kind, event *memory.Event) {
+	if old, ok, _ := tx.Standing(key); ok && tx.storedKind(old).Journaled() != kind.Journaled() {
+		tx.endRecord(tx.DB, old, event)
+	}
+}
+
 func (tx *Tx) storedKind(s Stored) memory.Kind {
 	r := &tx.record.record
-	r.Reset()
-	if memory.Decode(s.Bytes, r) != nil {
-		return memory.DefaultKind
-	}
+	mustDecode(s.Bytes, r)
 	return r.Kind
 }
 
@@ -162,10 +190,7 @@ func (tx *Tx) ForgetRecord(key []byte, event *memory.Event) bool {
 // endRecord emits the end of a record.
 func (tx *Tx) endRecord(db int, old Stored, event *memory.Event) {
 	r := &tx.record.record
-	r.Reset()
-	if err := memory.Decode(old.Bytes, r); err != nil {
-		panic("engine: a stored record does not decode: " + err.Error())
-	}
+	mustDecode(old.Bytes, r)
 	ownerLen := tx.e.Layout().OwnerLen(old.Key)
 	owner := tx.owner(db, old.Key[:ownerLen])
 	x := effect.Effect{Kind: effect.RecordForget, DB: uint32(db), Key: old.Key, OwnerLen: ownerLen, Number: int64(r.Version)}
@@ -203,7 +228,7 @@ func (tx *Tx) forgetRecord(db int, key []byte, cause effect.Cause) {
 	case effect.Evicted:
 		event.Op = memory.OpEvict
 	}
-	tx.endRecord(db, stored(it), &event)
+	tx.endRecord(db, owner.stored(it), &event)
 	tx.NotifyIn(db, EventRecord, told, key)
 }
 
@@ -222,10 +247,7 @@ func (tx *Tx) deadlineRecord(db int, key []byte, deadlineMs int64) {
 		return
 	}
 	r := &tx.record.record
-	r.Reset()
-	if err := memory.Decode(it.record(), r); err != nil {
-		panic("engine: a stored record does not decode: " + err.Error())
-	}
+	mustDecode(it.record(), r)
 	x := effect.Effect{Kind: effect.RecordDeadline, DB: uint32(db), Key: key, OwnerLen: ownerLen, DeadlineMs: deadlineMs}
 	if !r.Kind.Journaled() {
 		tx.apply(&x)
@@ -256,13 +278,16 @@ func (tx *Tx) renameRecord(source, target []byte, targetDB int, move bool) error
 		return err
 	}
 	var r memory.Record
-	r.Reset()
-	if err := memory.Decode(old.Bytes, &r); err != nil {
-		return err
-	}
+	mustDecode(old.Bytes, &r)
 	policy := tx.Policy(target)
 	if !move {
 		if err := tx.CheckQuota(policy, to, &r); err != nil {
+			return err
+		}
+	}
+	var items []memory.Item
+	if r.List != 0 {
+		if items, err = elements(&old, &r); err != nil {
 			return err
 		}
 	}
@@ -278,7 +303,14 @@ func (tx *Tx) renameRecord(source, target []byte, targetDB int, move bool) error
 	r.Source = append([]byte(nil), source...)
 	r.Operator, r.Trace, r.Reason = []byte(tx.Actor.User), nil, nil
 	event.Op, event.Key, event.Version, event.OldVersion = memory.OpInit, target, 1, 0
-	tx.PutRecord(to, &r, &event, policy.Rule(r.Kind).HistoryVersions)
+	rule := policy.Rule(r.Kind)
+	keep := Retention{rule.HistoryVersions, rule.HistoryAgeMs}
+	if r.List == 0 {
+		tx.PutRecord(to, &r, &event, keep)
+		return nil
+	}
+	r.List, r.First, r.Next = tx.nextList(tx.owner(tx.DB, to.Owner())), 1, 1+uint64(len(items))
+	tx.AppendRecord(to, &r, items, &event, keep)
 	return nil
 }
 
@@ -322,6 +354,22 @@ func (tx *Tx) MarkDone(ownerName []byte, id memory.IDDigest, payload memory.Payl
 
 func (tx *Tx) applyRecordPut(db int, x *effect.Effect) {
 	owner := tx.owner(db, x.Owner())
+	it := tx.replaceRecord(owner, x, 0)
+	r := &tx.record.record
+	owner.index.Add(tx.document(owner, it, r))
+	tx.e.indexer.offer(owner)
+	owner.keep(it, r.Pinned)
+	tx.put(db, x.Key, kindMemory, x.DeadlineMs, 0)
+	if r.Kind.Journaled() {
+		owner.remember(tx, change{kind: x.Kind, key: string(x.Key), version: uint64(x.Number), deadlineMs: x.DeadlineMs, value: it.record()}, x.Event)
+	}
+}
+
+// replaceRecord puts what an effect carries in the place of what stood, and
+// leaves it decoded in tx.record. What stood ends, but for the items of the list
+// that goes on.
+func (tx *Tx) replaceRecord(owner *Owner, x *effect.Effect, list uint64) item {
+	r := &tx.record.record
 	old, existed := owner.records.Get(tx.pivotOf(x.Key))
 	it := newItem(x.Key, x.DeadlineMs, owner.nextDoc(tx), x.Value)
 	if tx.restoring {
@@ -330,22 +378,17 @@ func (tx *Tx) applyRecordPut(db int, x *effect.Effect) {
 	}
 	if existed {
 		owner.drop(old)
+		if old.isList() {
+			if mustDecode(old.record(), r); r.List != list {
+				owner.endItems(x.Key, ^uint64(0))
+			}
+		}
 	}
 	owner.records.Set(it)
 	tx.record.fresh = append(tx.record.fresh, it)
-	r := &tx.record.record
-	r.Reset()
-	if err := memory.Decode(it.record(), r); err != nil {
-		panic("engine: a record effect does not decode: " + err.Error())
-	}
+	mustDecode(it.record(), r)
 	it.note(r)
-	owner.index.Add(tx.document(owner, it, r))
-	tx.e.indexer.offer(owner)
-	owner.keep(it, r.Pinned)
-	tx.put(db, x.Key, kindMemory, x.DeadlineMs, 0)
-	if r.Kind.Journaled() {
-		owner.remember(tx, change{kind: x.Kind, key: string(x.Key), version: uint64(x.Number), deadlineMs: x.DeadlineMs, value: it.record()}, x.Event)
-	}
+	return it
 }
 
 // docSeqBits is how far a restored document's number leaves the sequence of its
@@ -361,6 +404,9 @@ func (o *Owner) nextDoc(tx *Tx) uint64 {
 	}
 	o.restored++
 	doc := tx.seq<<docSeqBits | o.restored&(1<<docSeqBits-1)
+	for _, taken := o.docs.Get(doc); taken; _, taken = o.docs.Get(doc) {
+		doc++ // a batch of very many
+	}
 	o.lastDoc = max(o.lastDoc, doc)
 	return doc
 }
@@ -369,12 +415,15 @@ func (o *Owner) nextDoc(tx *Tx) uint64 {
 // neighbours in time within its session when it is a turn or part of a longer
 // text. A profile record stands for itself.
 func (tx *Tx) document(owner *Owner, it item, r *memory.Record) recall.Doc {
-	doc := recall.Doc{ID: it.doc(), Text: string(tx.Policy(it.key()).AppendAnchor(nil, r)), Order: r.CreatedMs}
-	if r.Kind == memory.Session || r.Kind == memory.Semantic {
-		session := memory.Key{Text: it.key(), OwnerLen: len(owner.name)}.Session()
-		doc.Group = maphash.Bytes(sessionSeed, session) | 1
+	return recall.Doc{ID: it.doc(), Text: string(tx.Policy(it.key()).AppendAnchor(nil, r)), Order: r.CreatedMs, Group: owner.groupOf(it.key(), r)}
+}
+
+// groupOf is the conversation that a record, or an item of it, is part of.
+func (o *Owner) groupOf(key []byte, r *memory.Record) uint64 {
+	if r.Kind != memory.Session && r.Kind != memory.Semantic {
+		return 0
 	}
-	return doc
+	return maphash.Bytes(sessionSeed, memory.Key{Text: key, OwnerLen: len(o.name)}.Session()) | 1
 }
 
 // keep makes an item findable by its number in the index.
@@ -412,6 +461,9 @@ func (tx *Tx) applyRecordForget(db int, x *effect.Effect) {
 	old, ok := owner.records.Delete(tx.pivotOf(key))
 	if ok {
 		owner.drop(old)
+		if old.isList() {
+			owner.endItems(key, ^uint64(0))
+		}
 	}
 	tx.applyKeyDelete(db, key)
 	if len(x.Event) > 0 || !ok || tx.journaled(old) {
@@ -419,7 +471,7 @@ func (tx *Tx) applyRecordForget(db int, x *effect.Effect) {
 	}
 }
 
-func (tx *Tx) journaled(it item) bool { return tx.storedKind(stored(it)).Journaled() }
+func (tx *Tx) journaled(it item) bool { return tx.storedKind(stored(it, nil)).Journaled() }
 
 func (tx *Tx) applyRecordDeadline(db int, x *effect.Effect) {
 	owner := tx.owner(db, x.Owner())
@@ -429,7 +481,7 @@ func (tx *Tx) applyRecordDeadline(db int, x *effect.Effect) {
 	}
 	it := newItem(old.key(), x.DeadlineMs, old.doc(), old.record())
 	it.setSeq(old.seq())
-	it[26] = old[26]
+	it[itemFlags] = old[itemFlags]
 	if old.seq() == 0 {
 		// The record is of this very transaction.
 		tx.record.fresh = append(tx.record.fresh, it)
@@ -557,7 +609,7 @@ func (tx *Tx) endAll(db int) {
 		records := owner.records.Copy()
 		records.Scan(func(it item) bool {
 			ended++
-			tx.endRecord(db, stored(it), nil)
+			tx.endRecord(db, owner.stored(it), nil)
 			return true
 		})
 		tx.endSessions(db, owner)

@@ -18,7 +18,7 @@ import (
 // recordEngine is an engine with an archive and a few versions of one owner's
 // records, of which the first few are in the archive.
 func recordEngine(t *testing.T) (*recordWorld, *modelSpace) {
-	w := newRecordWorld(t, 1, 1000)
+	w := newRecordWorld(t, 1, 1000, 0)
 	for i := range 8 {
 		tx := w.e.Begin()
 		tx.LockRecords([][]byte{[]byte("p:u0:s:k0")}, 0)
@@ -199,7 +199,7 @@ func TestConcurrentOwners(t *testing.T) {
 		record := memory.Record{Value: []byte(value), Text: true, Kind: memory.Session, Version: 1, Confidence: 1, UpdatedMs: 1}
 		event := tx.NewEvent()
 		event.Op, event.Key, event.Version = memory.OpSet, parsed.Text, 1
-		tx.PutRecord(parsed, &record, &event, 10)
+		tx.PutRecord(parsed, &record, &event, Retention{Versions: 10})
 	}
 	var group sync.WaitGroup
 	for g := range 4 {
@@ -270,6 +270,13 @@ func (l *lockedShelf) Events(space uint32, owner []byte, fromSeq, toSeq uint64, 
 	l.mu.Unlock()
 	l.s.each(list, fromSeq, toSeq, reverse, func(c *shelved) bool { return visit(c.seq, c.timeMs, c.x.Event) })
 	return nil
+}
+
+// Items implements Archive.
+func (l *lockedShelf) Items(space uint32, key []byte, list, first, next uint64, visit func(number uint64, item []byte)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.s.Items(space, key, list, first, next, visit)
 }
 
 // Pruned implements Archive.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-
+	"strings"
 	"testing"
 
 	"reminis/engine/effect"
@@ -31,6 +31,7 @@ type modelRecord struct {
 	kind       memory.Kind
 	version    uint64
 	value      string
+	list       []string // texts of the items, when it is a list
 	deadlineMs int64
 }
 
@@ -61,15 +62,16 @@ type recordWorld struct {
 	keys   memoryKeyring
 	e      *Engine
 	spaces []*modelSpace
-	keep   int // versions that history keeps
-	resets int // events in the server's chain
+	keep   int   // versions that history keeps
+	keepMs int64 // how long it keeps what stood
+	resets int   // events in the server's chain
 	ids    int
 }
 
 const recordDatabases = 2
 
-func newRecordWorld(t *testing.T, seed uint64, keep int) *recordWorld {
-	w := &recordWorld{t: t, r: rand.New(rand.NewPCG(seed, 7)), clock: &fakeClock{ms: 1_000_000}, tape: &tape{}, shelf: newShelf(recordDatabases), keep: keep}
+func newRecordWorld(t *testing.T, seed uint64, keep int, keepMs int64) *recordWorld {
+	w := &recordWorld{t: t, r: rand.New(rand.NewPCG(seed, 7)), clock: &fakeClock{ms: 1_000_000}, tape: &tape{}, shelf: newShelf(recordDatabases), keep: keep, keepMs: keepMs}
 	for range recordDatabases {
 		w.spaces = append(w.spaces, &modelSpace{map[string]modelRecord{}, map[string][]told{}, map[string][]modelEvent{}, map[string]uint64{}, map[string]string{}, map[string]bool{}})
 	}
@@ -164,13 +166,18 @@ func (w *recordWorld) step() {
 // change does one operation on both sides.
 func (w *recordWorld) change(tx *Tx, s *modelSpace, key, other string, happened *[]pendingTold) {
 	stood, exists := s.records[key]
-	switch w.r.IntN(10) {
-	case 9:
+	switch w.r.IntN(13) {
+	case 12:
 		w.session(tx, s, ownerOf(key))
+	case 9, 10, 11:
+		w.grow(tx, s, key, happened)
 	case 8:
 		w.facet(tx, s, ownerOf(key))
 	case 0, 1, 2, 3:
 		r := modelRecord{kind: memory.Kind(1 + w.r.IntN(4)), version: stood.version + 1, value: fmt.Sprintf("\"value %d\"", w.r.IntN(1e6))}
+		if w.r.IntN(3) == 0 {
+			r.value = arrayOf(w.items(w.r.IntN(4)))
+		}
 		if w.r.IntN(3) == 0 {
 			r.deadlineMs = w.clock.ms + 1 + w.r.Int64N(60)
 		}
@@ -245,10 +252,68 @@ func (w *recordWorld) put(tx *Tx, s *modelSpace, key string, r modelRecord, happ
 			w.forgotten(s, key, memory.OpForget, happened)
 		}
 	}
-	tx.PutRecord(parsed, &record, &event, w.keep)
+	tx.PutRecord(parsed, &record, &event, Retention{Versions: w.keep, AgeMs: w.keepMs})
 	s.records[key] = r
 	if r.kind.Journaled() {
 		s.events[ownerOf(key)] = append(s.events[ownerOf(key)], modelEvent{memory.OpSet, key, r.version, event.OldVersion})
+		*happened = append(*happened, pendingTold{s, key, told{op: "put", version: r.version, value: r.value, deadlineMs: r.deadlineMs}})
+	}
+}
+
+// items are texts to append.
+func (w *recordWorld) items(count int) (texts []string) {
+	for range count {
+		texts = append(texts, fmt.Sprintf("\"item %d\"", w.r.IntN(1e6)))
+	}
+	return texts
+}
+
+func arrayOf(texts []string) string { return "[" + strings.Join(texts, ",") + "]" }
+
+// grow appends to a record, which may become a list by it.
+func (w *recordWorld) grow(tx *Tx, s *modelSpace, key string, happened *[]pendingTold) {
+	stood, exists := s.records[key]
+	parsed, err := w.e.Layout().ParseKey([]byte(key))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r := modelRecord{kind: stood.kind, version: stood.version + 1, deadlineMs: stood.deadlineMs}
+	if !exists || w.r.IntN(6) == 0 {
+		r.kind = memory.Kind(1 + w.r.IntN(4))
+	}
+	texts, limit := w.items(1+w.r.IntN(3)), w.r.IntN(2)*(1+w.r.IntN(5))
+	var bytes [][]byte
+	for _, text := range texts {
+		bytes = append(bytes, []byte(text))
+	}
+	record := memory.Record{Kind: r.kind, Version: r.version, Confidence: 1, DeadlineMs: r.deadlineMs, CreatedMs: w.clock.ms, UpdatedMs: w.clock.ms}
+	added, err := tx.Grow(parsed, &record, bytes, w.clock.ms, limit)
+	if isArray := !exists || stood.value[0] == '['; (err == nil) != isArray {
+		w.t.Fatalf("%s holds %q: %v", key, stood.value, err)
+	}
+	if err != nil {
+		return
+	}
+	if exists && stood.value != "[]" {
+		r.list = strings.Split(strings.Trim(stood.value, "[]"), ",")
+	}
+	r.list = append(r.list, texts...)
+	if limit > 0 && len(r.list) > limit {
+		r.list = r.list[len(r.list)-limit:]
+	}
+	r.value = arrayOf(r.list)
+	event := tx.NewEvent()
+	event.Op, event.Key, event.Version = memory.OpAppend, parsed.Text, r.version
+	if exists {
+		event.OldVersion = stood.version
+		if stood.kind.Journaled() && !r.kind.Journaled() {
+			w.forgotten(s, key, memory.OpForget, happened)
+		}
+	}
+	tx.AppendRecord(parsed, &record, added, &event, Retention{Versions: w.keep, AgeMs: w.keepMs})
+	s.records[key] = r
+	if r.kind.Journaled() {
+		s.events[ownerOf(key)] = append(s.events[ownerOf(key)], modelEvent{memory.OpAppend, key, r.version, event.OldVersion})
 		*happened = append(*happened, pendingTold{s, key, told{op: "put", version: r.version, value: r.value, deadlineMs: r.deadlineMs}})
 	}
 }
@@ -398,9 +463,10 @@ func (w *recordWorld) look(tx *Tx, db int) {
 			count++
 			got, ok := view.Get([]byte(key))
 			var record memory.Record
-			if !ok || memory.Decode(got.Bytes, &record) != nil {
+			if !ok {
 				w.t.Fatalf("%s is not there", key)
 			}
+			got.Decode(&record)
 			if string(record.Value) != r.value || record.Version != r.version || got.DeadlineMs != r.deadlineMs || record.Kind != r.kind {
 				w.t.Fatalf("%s: have %s %d %d, want %+v", key, record.Value, record.Version, got.DeadlineMs, r)
 			}
@@ -490,8 +556,9 @@ func (w *recordWorld) compareHistory(view *OwnerView, key string, want []told) {
 			h.op = map[effect.Kind]string{effect.RecordPut: "put", effect.RecordForget: "forget", effect.RecordDeadline: "deadline"}[c.Kind]
 			if c.Kind == effect.RecordPut {
 				var r memory.Record
-				if err := memory.Decode(c.Bytes, &r); err != nil {
-					w.t.Fatal(err)
+				bytes, err := c.Record()
+				if err != nil || memory.Decode(bytes, &r) != nil {
+					w.t.Fatalf("%s: batch %d: %v", key, c.Seq, err)
 				}
 				h.value = string(r.Value)
 			}
@@ -546,7 +613,7 @@ func (w *recordWorld) compareAt(view *OwnerView, key string, all []told, moment 
 	}
 	ok = ok && (deadlineMs == 0 || atMs <= deadlineMs)
 	r, _, got, err := view.At([]byte(key), moment)
-	if err == ErrRetention && incomplete {
+	if err == ErrRetention && incomplete && (moment.BySeq || moment.TimeMs <= w.shelf.timeMs-w.keepMs) {
 		return
 	}
 	if err != nil || got != ok {
@@ -591,15 +658,24 @@ func (w *recordWorld) compareVersion(view *OwnerView, key string, all []told, n 
 func (w *recordWorld) compareText(view *OwnerView, s *modelSpace) {
 	w.t.Helper()
 	for key, r := range s.records {
-		if ownerOf(key) != view.Name {
+		want := max(len(r.list), 1)
+		if ownerOf(key) != view.Name || r.value == "[]" {
 			continue
 		}
 		found := view.Index().Search(recall.Query{Text: r.value, Limit: 100, Accept: func(doc uint64) bool {
 			stored, ok := view.ByDoc(doc)
 			return ok && string(stored.Key) == key
 		}})
-		if len(found.Hits) != 1 {
+		if len(found.Hits) != want {
 			w.t.Fatalf("%s is found %d times by %q", key, len(found.Hits), r.value)
+		}
+		for _, hit := range found.Hits {
+			stored, _ := view.ByDoc(hit.ID)
+			var record memory.Record
+			stored.Decode(&record)
+			if r.list != nil && !slices.Contains(r.list, string(record.Value)) {
+				w.t.Fatalf("%s has an item %d %s", key, stored.Item, record.Value)
+			}
 		}
 	}
 }
@@ -625,9 +701,9 @@ func TestRecordsMetamorphic(t *testing.T) {
 		seeds = []uint64{rand.Uint64(), rand.Uint64(), 1, 2}
 	}
 	for _, seed := range seeds {
-		for _, keep := range []int{1000, 3} {
-			t.Run(fmt.Sprintf("seed %d keep %d", seed, keep), func(t *testing.T) {
-				w := newRecordWorld(t, seed, keep)
+		for _, keep := range []Retention{{Versions: 1000}, {Versions: 3}, {Versions: 2, AgeMs: 500}} {
+			t.Run(fmt.Sprintf("seed %d keep %+v", seed, keep), func(t *testing.T) {
+				w := newRecordWorld(t, seed, keep.Versions, keep.AgeMs)
 				for i := range 600 {
 					w.step()
 					w.pass()

@@ -110,13 +110,21 @@ func (tx *Tx) CheckQuota(p *memory.Policy, key memory.Key, r *memory.Record) err
 	owner := tx.owner(tx.DB, key.Owner())
 	records, bytes := int64(owner.records.Len()), owner.tally.bytes
 	tx.record.encoded = memory.Encode(tx.record.encoded[:0], r)
-	size := int64(itemHead + len(key.Text) + len(tx.record.encoded))
+	size := int64(itemHead+len(key.Text)+len(tx.record.encoded)) + listBytes(key.Text, r)
 	old, exists := owner.records.Get(tx.pivotOf(key.Text))
-	if exists && size <= int64(len(old)) {
+	oldSize := int64(0)
+	if exists {
+		oldSize = int64(len(old))
+		if old.isList() {
+			mustDecode(old.record(), &tx.record.record)
+			oldSize += listBytes(key.Text, &tx.record.record)
+		}
+	}
+	if exists && size <= oldSize {
 		return nil
 	}
 	if exists {
-		return p.CheckQuota(0, bytes+size-int64(len(old)))
+		return p.CheckQuota(0, bytes+size-oldSize)
 	}
 	return p.CheckQuota(records+1, bytes+size)
 }

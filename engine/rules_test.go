@@ -53,7 +53,7 @@ func (w *recordWorld) write(key, value string, kind memory.Kind) {
 		}
 		event := tx.NewEvent()
 		event.Op, event.Key, event.Version = memory.OpInit, parsed.Text, 1
-		tx.PutRecord(parsed, &memory.Record{Value: []byte(value), Kind: kind, Version: 1, Confidence: 1}, &event, 10)
+		tx.PutRecord(parsed, &memory.Record{Value: []byte(value), Kind: kind, Version: 1, Confidence: 1}, &event, Retention{Versions: 10})
 	})
 }
 
@@ -74,7 +74,7 @@ func (w *recordWorld) eachRestart(what func()) {
 }
 
 func TestRulesSurvive(t *testing.T) {
-	w := newRecordWorld(t, 1, 1000)
+	w := newRecordWorld(t, 1, 1000, 0)
 	first, err := schema.Compile("note", 1, []byte(`{"properties":{"a":{"type":"string"}}}`), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestRulesSurvive(t *testing.T) {
 // TestRevokedConsentHides: what a revoked consent covers is in no read, and is
 // all there again once it is granted.
 func TestRevokedConsentHides(t *testing.T) {
-	w := newRecordWorld(t, 1, 1000)
+	w := newRecordWorld(t, 1, 1000, 0)
 	const key = "p:u0:s:k0"
 	w.write(key, `"green tea"`, memory.Profile)
 	w.write("p:u0:s:k1", `"green room"`, memory.Session)
@@ -180,7 +180,7 @@ func TestRevokedConsentHides(t *testing.T) {
 }
 
 func TestQuota(t *testing.T) {
-	w := newRecordWorld(t, 1, 1000)
+	w := newRecordWorld(t, 1, 1000, 0)
 	w.setPolicy("p", "MAXRECORDS", "2", "MAXBYTES", "400")
 	w.write("p:u0:s:k0", `"a"`, memory.Profile)
 	check := func(key, value, want string) {
@@ -215,7 +215,7 @@ func TestQuota(t *testing.T) {
 // TestPolicyOfEventsAndAnchors: AUDIT NONE leaves no event, and what is
 // encrypted or not indexed is not found.
 func TestPolicyOfEventsAndAnchors(t *testing.T) {
-	w := newRecordWorld(t, 1, 1000)
+	w := newRecordWorld(t, 1, 1000, 0)
 	w.setPolicy("p", "AUDIT", "NONE", "ENCRYPT", "$.secret", "INDEX", "$.say", "INDEX", "$.secret")
 	w.write("p:u0:s:k0", `{"secret":"apple","say":"pear","other":"plum"}`, memory.Profile)
 	w.write("q:u0:s:k0", `{"secret":"apple","say":"pear","other":"plum"}`, memory.Profile)
@@ -272,7 +272,7 @@ func TestRulesChangeUnderWrites(t *testing.T) {
 					if tx.CheckQuota(tx.Policy(key.Text), key, &r) == nil {
 						event := tx.NewEvent()
 						event.Op, event.Key, event.Version = memory.OpInit, key.Text, 1
-						tx.PutRecord(key, &r, &event, 10)
+						tx.PutRecord(key, &r, &event, Retention{Versions: 10})
 					}
 				default:
 					if view, ok := tx.OwnerView([]byte(owner)); ok {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"sync"
 
@@ -149,7 +150,7 @@ func (tx *Tx) sealed(x *effect.Effect) *effect.Effect {
 // value is too; nil: nothing of it is. The server's name is empty, not nil.
 func sealedOf(x *effect.Effect) (owner []byte, payload bool) {
 	switch x.Kind {
-	case effect.RecordPut, effect.RecordForget, effect.RecordDeadline:
+	case effect.RecordPut, effect.RecordAppend, effect.ItemPut, effect.RecordForget, effect.RecordDeadline:
 		return x.Owner(), true
 	case effect.CommandDone:
 		return x.Key, true
@@ -172,10 +173,13 @@ func nameOf(name []byte) []byte {
 	return name
 }
 
-// aboutOf is what a sealed value is bound to: the record's key, the command's
-// id, the facet's name.
+// aboutOf is what a sealed value is bound to: the record's key, the item's place,
+// the command's id, the facet's name.
 func aboutOf(x *effect.Effect) []byte {
-	if len(x.Field) > 0 {
+	switch {
+	case x.Kind == effect.ItemPut:
+		return binary.BigEndian.AppendUint64(appendItemKey(nil, x.Key, uint64(x.Number)), x.List)
+	case len(x.Field) > 0:
 		return x.Field
 	}
 	return x.Key
@@ -241,7 +245,7 @@ func (tx *Tx) openDestroyed(x *effect.Effect, owner []byte) bool {
 		x.Value = nil
 		return true
 	}
-	if x.Kind == effect.RecordPut && tx.restoring {
+	if x.Kind.MakesVersion() && tx.restoring {
 		tx.e.stats.Destroyed.Add(1)
 	}
 	*x = effect.Effect{Kind: effect.EventAppend, DB: x.DB, Key: owner, Event: effect.WithoutBody(x.Event)}
@@ -263,7 +267,7 @@ func (v *OwnerView) opener() *opener {
 	return o
 }
 
-// value opens a record's bytes, valid until the next call.
+// value opens a record's or an item's bytes, valid until the next call.
 func (o *opener) value(x *effect.Effect) ([]byte, error) {
 	if len(x.Value) == 0 {
 		return nil, nil
@@ -272,7 +276,7 @@ func (o *opener) value(x *effect.Effect) ([]byte, error) {
 		return nil, ErrSealed
 	}
 	var err error
-	if o.buf, err = o.cipher.Open(o.buf[:0], x.Value, x.Key); err != nil {
+	if o.buf, err = o.cipher.Open(o.buf[:0], x.Value, aboutOf(x)); err != nil {
 		return nil, ErrSealed
 	}
 	return o.buf, nil

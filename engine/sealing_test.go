@@ -76,7 +76,7 @@ func (w *sealedWorld) fill(owner string) {
 		event := tx.NewEvent()
 		event.Op, event.Key, event.Version = memory.OpInit, key.Text, 1
 		event.Operator, event.Caller, event.Trace, event.Reason = text, text, text, text
-		tx.PutRecord(key, &r, &event, 10)
+		tx.PutRecord(key, &r, &event, Retention{Versions: 10})
 		tx.MarkDone(key.Owner(), memory.DigestID(key.Owner(), []byte("id")), memory.DigestPayload(text), 1, true)
 		tx.SetFacet(key.Owner(), []byte("about"), text, nil)
 	})
@@ -213,7 +213,7 @@ func BenchmarkPutRecord(b *testing.B) {
 		r := memory.Record{Value: value, Text: true, Kind: memory.Profile, Version: uint64(i + 1), Confidence: 1}
 		event := tx.NewEvent()
 		event.Op, event.Key, event.Version = memory.OpSet, key.Text, r.Version
-		tx.PutRecord(key, &r, &event, 10)
+		tx.PutRecord(key, &r, &event, Retention{Versions: 10})
 		tx.Commit()
 		tx.Done()
 	}

@@ -66,7 +66,7 @@ func (w *recordWorld) lookSessions(tx *Tx, s *modelSpace, owner string) {
 // TestSessionPlaces: from any place on come those that are listed behind it, and
 // a session that becomes active moves to the front.
 func TestSessionPlaces(t *testing.T) {
-	w := newRecordWorld(t, 1, 10)
+	w := newRecordWorld(t, 1, 10, 0)
 	put := func(session string) {
 		w.clock.ms++
 		tx := w.e.Begin()
@@ -78,7 +78,7 @@ func TestSessionPlaces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tx.PutRecord(parsed, &memory.Record{Value: []byte("1"), Kind: memory.Working, Version: 1, UpdatedMs: w.clock.ms}, nil, 0)
+		tx.PutRecord(parsed, &memory.Record{Value: []byte("1"), Kind: memory.Working, Version: 1, UpdatedMs: w.clock.ms}, nil, Retention{})
 	}
 	list := func(after SessionPlace) (names []string, last SessionPlace) {
 		tx := w.e.Begin()
@@ -106,7 +106,7 @@ func TestSessionPlaces(t *testing.T) {
 // TestOpenSweeps: openings that have waited too long are forgotten by later
 // ones, a few at a time, however many there are.
 func TestOpenSweeps(t *testing.T) {
-	w := newRecordWorld(t, 1, 10)
+	w := newRecordWorld(t, 1, 10, 0)
 	open := func() int {
 		tx := w.e.Begin()
 		defer tx.Done()

@@ -36,6 +36,10 @@ func (tx *Tx) UsageBytes(key []byte) (sizeBytes int64, ok bool) {
 		owner := tx.owner(tx.DB, key[:tx.e.Layout().OwnerLen(key)])
 		if it, there := owner.records.Get(tx.pivotOf(key)); there {
 			sizeBytes += recordBytes + int64(len(it))
+			eachItem(owner.items, key, 0, ^uint64(0), func(it item) bool {
+				sizeBytes += recordBytes + int64(len(it))
+				return true
+			})
 		}
 	}
 	return sizeBytes, true

@@ -12,8 +12,8 @@ import (
 
 // History visits the retained changes of a record with fromSeq ≤ seq ≤ toSeq
 // and seq ≤ CheckpointSeq, in order or in reverse, until visit returns false. e
-// is a RecordPut, RecordForget or RecordDeadline with its fields but for DB and
-// Event; it is valid during the call.
+// is a RecordPut, RecordAppend, RecordForget or RecordDeadline with its fields
+// but for DB and Event; it is valid during the call.
 func (s *Store) History(space uint32, key []byte, fromSeq, toSeq uint64, reverse bool, visit func(seq uint64, timeMs int64, e *effect.Effect) bool) error {
 	rows := namedSpan(prefixHistory, space, key, fromSeq, toSeq)
 	err := scanRows(s.rows.db, rows, reverse, func(row, value []byte) (bool, error) {
@@ -28,6 +28,26 @@ func (s *Store) History(space uint32, key []byte, fromSeq, toSeq uint64, reverse
 	})
 	if err != nil {
 		return fmt.Errorf("read history: %w", err)
+	}
+	return nil
+}
+
+// Items visits the items first ≤ number < next of a list that a record is or was,
+// in order; a retained version has all of its items. item is valid during the
+// call.
+func (s *Store) Items(space uint32, key []byte, list, first, next uint64, visit func(number uint64, item []byte)) error {
+	rows := itemSpan(space, key, itemPlace{list, first}, itemPlace{list, next})
+	err := scanRows(s.rows.db, rows, false, func(row, value []byte) (bool, error) {
+		_, _, place, _ := cutNamed(row)
+		_, number, ok := cutItemPlace(place)
+		if !ok {
+			return false, badRow(row, errRow)
+		}
+		visit(number, value)
+		return true, nil
+	})
+	if err != nil {
+		return fmt.Errorf("read the items of a list: %w", err)
 	}
 	return nil
 }

@@ -29,6 +29,7 @@ type Report struct {
 	TornOffset int64
 
 	Strings, Hashes, Fields, Records  uint64 // keys, and the fields of hashes
+	Items                             uint64 // of the records that are lists
 	Changes, Events, Owners, Commands uint64 // history, audit, idempotency
 }
 
@@ -113,8 +114,10 @@ func (c *rowCounter) Row(e *effect.Effect, _ uint64, _ int64) error {
 		c.report.Strings++
 	case effect.HashSet:
 		c.report.Fields++
-	case effect.RecordPut:
+	case effect.RecordPut, effect.RecordAppend:
 		c.report.Records++
+	case effect.ItemPut:
+		c.report.Items++
 	case effect.EventAppend:
 		c.report.Owners++
 	case effect.CommandDone:
@@ -165,7 +168,7 @@ func checkCollections(rows *rowStore) error {
 	})
 }
 
-// checkArchive verifies history, its counts, and events.
+// checkArchive verifies history, its counts, the items of lists, and events.
 func checkArchive(rows *rowStore, report *Report) error {
 	history := rows.scan(prefixSpan(prefixHistory), func(row, value []byte) (bool, error) {
 		_, key, place, ok := cutNamed(row)
@@ -184,6 +187,13 @@ func checkArchive(rows *rowStore, report *Report) error {
 		}
 		return true, nil
 	})
+	items := rows.scan(prefixSpan(prefixItem), func(row, value []byte) (bool, error) {
+		_, _, place, ok := cutNamed(row)
+		if _, _, placed := cutItemPlace(place); !ok || !placed || len(value) == 0 {
+			return false, badRow(row, errRow)
+		}
+		return true, nil
+	})
 	events := rows.scan(prefixSpan(prefixEvent), func(row, value []byte) (bool, error) {
 		_, _, place, ok := cutNamed(row)
 		_, _, placed := cutPlace(place)
@@ -193,7 +203,7 @@ func checkArchive(rows *rowStore, report *Report) error {
 		report.Events++
 		return true, nil
 	})
-	return errors.Join(history, counts, events)
+	return errors.Join(history, counts, items, events)
 }
 
 // lockQuietly takes the lock without saying whose it is.

@@ -215,7 +215,8 @@ type emitter struct {
 	keepMs int64
 
 	counts []countRow
-	dead   map[uint32]bool // keyspaces that were flushed
+	dead   map[uint32]bool      // keyspaces that were flushed
+	ended  map[string]itemPlace // by the beginning of L rows: the first item that stays
 }
 
 // countRow is an N row to be written.
@@ -234,6 +235,9 @@ func (e *emitter) emit() error {
 		switch row := e.key(order[i]); row[0] {
 		case prefixHistory:
 			i, err = e.history(order, i)
+		case prefixItem:
+			err = e.item(order[i])
+			i++
 		default:
 			err = e.plain(order[i])
 			i++
@@ -309,91 +313,4 @@ func (e *emitter) expiredCommands() (s span, ok bool, err error) {
 		return true, nil
 	})
 	return s, ok, err
-}
-
-// history writes the changes of one record, which begin at order[i], drops the
-// versions that are no longer kept, and returns where the next row is.
-func (e *emitter) history(order []uint32, i int) (next int, err error) {
-	space, name, _, _ := cutNamed(e.key(order[i]))
-	name = bytes.Clone(name)
-	base := appendNamedRow(nil, prefixHistory, space, name)
-	next = i
-	puts, keep := uint64(0), int64(-1)
-	for next < len(order) {
-		row := e.key(order[next])
-		if len(row) != len(base)+placeBytes || !bytes.HasPrefix(row, base) {
-			break
-		}
-		if value := e.overlay.value(order[next]); historyIsPut(value) {
-			change := effect.Effect{Key: name}
-			if _, err := decodeHistory(value, &change); err != nil {
-				return 0, err
-			}
-			puts++
-			keep = change.Count
-		}
-		next++
-	}
-	countKey := appendNamedRow(nil, prefixCount, space, name)
-	count, err := e.count(countKey)
-	if err != nil {
-		return 0, err
-	}
-	count.versions += puts
-	excess := uint64(0)
-	if keep >= 0 && count.versions > uint64(keep) {
-		excess = count.versions - uint64(keep)
-		count.versions = uint64(keep)
-	}
-	if excess > 0 {
-		if i, err = e.prune(order[:next], i, space, name, excess, &count); err != nil {
-			return 0, err
-		}
-	}
-	e.counts = append(e.counts, countRow{countKey, appendCount(nil, count)})
-	for ; i < next; i++ {
-		if err := e.plain(order[i]); err != nil {
-			return 0, err
-		}
-	}
-	return next, nil
-}
-
-// prune drops the oldest changes of a record until excess versions are gone,
-// and what precedes the first version that stays. It returns the first change
-// of this round that stays.
-func (e *emitter) prune(order []uint32, i int, space uint32, name []byte, excess uint64, count *countValue) (int, error) {
-	drop := func(row, value []byte) bool {
-		if historyIsPut(value) {
-			if excess == 0 {
-				return false
-			}
-			excess--
-		}
-		_, _, place, _ := cutNamed(row)
-		count.prunedSeq, _, _ = cutPlace(place)
-		return true
-	}
-	all := true
-	err := e.rows.scan(namedSpan(prefixHistory, space, name, 0, ^uint64(0)), func(row, value []byte) (bool, error) {
-		if all = drop(row, value); !all {
-			return false, nil
-		}
-		return true, e.tables.delete(row)
-	})
-	for err == nil && all && i < len(order) {
-		n := order[i]
-		if all = drop(e.key(n), e.overlay.value(n)); all {
-			i++
-		}
-	}
-	return i, err
-}
-
-func (e *emitter) count(row []byte) (countValue, error) {
-	value, ok, err := e.rows.read(row)
-	if err != nil || !ok {
-		return countValue{}, err
-	}
-	return decodeCount(value)
 }

@@ -52,7 +52,8 @@
 // deletion is one range deletion. A database names a keyspace and a space of
 // owners: flushing it gives it a new keyspace, swapping exchanges names. A
 // record has its current row, a row for each change, of which the newest Count
-// versions are kept, and its events. Command ids are keyed by sequence, not by
+// versions are kept and all that stood within KeepMs, and its events. An item of
+// a list is one row for the list and for all of its retained versions (prune.go). Command ids are keyed by sequence, not by
 // owner, so that what is older than CommandKeepMs goes by one range deletion.
 //
 // Rejected: one Pebble commit for each batch (1.7 to 2.9 s of processor time a

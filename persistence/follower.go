@@ -111,8 +111,13 @@ func (f *follower) effect(e *effect.Effect, seq uint64, index uint32, timeMs int
 		f.state.setDatabase(e.DB, o)
 		f.state.setDatabase(other, d)
 		return nil
-	case effect.RecordPut, effect.RecordForget, effect.RecordDeadline:
+	case effect.RecordPut, effect.RecordAppend, effect.RecordForget, effect.RecordDeadline:
 		return f.record(d, e, seq, index, timeMs)
+	case effect.ItemPut:
+		// An item is written once: its list's number never comes again.
+		f.row = appendItemPlace(appendNamedRow(f.row[:0], prefixItem, d.space, e.Key), e.List, uint64(e.Number))
+		f.put(f.add(f.row, rowSet), e.Value)
+		return nil
 	case effect.EventAppend:
 		return f.event(d.space, e.Key, e.Event, seq, index, timeMs)
 	case effect.FacetSet:
@@ -477,12 +482,13 @@ func (f *follower) ownerSpace(d database, owner []byte) uint32 {
 // history, its event.
 func (f *follower) record(d database, e *effect.Effect, seq uint64, index uint32, timeMs int64) error {
 	switch e.Kind {
-	case effect.RecordPut:
+	case effect.RecordPut, effect.RecordAppend:
 		n, err := f.replace(d.keyspace, e.Key)
 		if err != nil {
 			return err
 		}
-		v := keyValue{kind: keyRecord, deadlineMs: e.DeadlineMs, ownerLen: e.OwnerLen, version: e.Number, keep: e.Count, seq: seq, timeMs: timeMs, value: e.Value}
+		v := keyValue{kind: keyRecord, deadlineMs: e.DeadlineMs, ownerLen: e.OwnerLen, version: e.Number, keep: e.Count, keepMs: e.KeepMs,
+			list: e.List, first: e.First, seq: seq, timeMs: timeMs, value: e.Value}
 		f.value = appendRecordKey(f.value[:0], &v)
 		f.put(n, f.value)
 	case effect.RecordForget:

@@ -17,6 +17,7 @@ import (
 //	F space len owner name        a facet of an owner
 //	H space len key seq index     a change of a record
 //	K keyspace key                what a key is: string, hash or record
+//	L space len key list n        an item of a list that a record is or was
 //	M                             the state: which batch the rows stand at
 //	N space len key               how many versions a record's history has
 //	O space owner                 the last event of an owner
@@ -28,6 +29,7 @@ const (
 	prefixFacet   = 'F'
 	prefixHistory = 'H'
 	prefixKey     = 'K'
+	prefixItem    = 'L'
 	prefixState   = 'M'
 	prefixCount   = 'N'
 	prefixHead    = 'O'
@@ -58,7 +60,7 @@ func appendFieldRow(dst []byte, keyspace uint32, collection uint64, field []byte
 	return append(appendElementRow(dst, keyspace, collection, elementField), field...)
 }
 
-// appendNamedRow is the part that A, F, H and N rows have in common.
+// appendNamedRow is the part that A, F, H, L and N rows have in common.
 func appendNamedRow(dst []byte, prefix byte, space uint32, name []byte) []byte {
 	dst = binary.BigEndian.AppendUint32(append(dst, prefix), space)
 	dst = binary.AppendUvarint(dst, uint64(len(name)))
@@ -99,8 +101,23 @@ func cutElement(row []byte) (keyspace uint32, collection uint64, part byte, fiel
 	return keyspace, binary.BigEndian.Uint64(rest), rest[8], rest[9:], true
 }
 
-// cutNamed splits the key of an A, F, H or N row; rest is the place, the name of
-// the facet, or nothing.
+// appendItemPlace adds the place of an item: its list and its number in it.
+func appendItemPlace(dst []byte, list, number uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, list), number)
+}
+
+const itemPlaceBytes = 16
+
+// cutItemPlace reads the place of an item.
+func cutItemPlace(place []byte) (list, number uint64, ok bool) {
+	if len(place) != itemPlaceBytes {
+		return 0, 0, false
+	}
+	return binary.BigEndian.Uint64(place), binary.BigEndian.Uint64(place[8:]), true
+}
+
+// cutNamed splits the key of an A, F, H, L or N row; rest is the place, the name
+// of the facet, or nothing.
 func cutNamed(row []byte) (space uint32, name, rest []byte, ok bool) {
 	space, rest, ok = cutSpace(row)
 	if !ok {
@@ -158,6 +175,20 @@ func namedSpan(prefix byte, space uint32, name []byte, fromSeq, toSeq uint64) sp
 	from := appendPlace(base[:len(base):len(base)], fromSeq, 0)
 	to := appendPlace(base[:len(base):len(base)], toSeq, ^uint32(0))
 	return span{from, append(to, 0)}
+}
+
+// An itemPlace is where an item of some list of a record lies.
+type itemPlace struct{ list, number uint64 }
+
+func (p itemPlace) before(o itemPlace) bool {
+	return p.list < o.list || p.list == o.list && p.number < o.number
+}
+
+// itemSpan is the items of a record's lists from one place to before another.
+func itemSpan(space uint32, key []byte, from, to itemPlace) span {
+	base := appendNamedRow(nil, prefixItem, space, key)
+	base = base[:len(base):len(base)]
+	return span{appendItemPlace(base, from.list, from.number), appendItemPlace(base, to.list, to.number)}
 }
 
 // successor is the first key that does not begin with prefix. The prefix is

@@ -81,14 +81,11 @@ func (w *world) verifyArchive(when string) {
 			for _, c := range want {
 				texts = append(texts, c.text)
 			}
-			if !slices.Equal(got, texts) {
-				w.t.Fatalf("seed %d: %s: history of %s reverse %v:\ngot  %q\nwant %q", w.seed, when, name, reverse, got, texts)
+			missing := len(texts) - len(got)
+			if missing < 0 || !slices.Equal(got, texts[missing:]) || !mayMiss(want, missing, w.timeMs) || mustMiss(want, missing) {
+				w.t.Fatalf("seed %d: %s: history of %s reverse %v at %d:\ngot  %q\nwant %q", w.seed, when, name, reverse, w.timeMs, got, texts)
 			}
-		}
-		pruned, err := w.s.Pruned(space, []byte(key))
-		w.must(err)
-		if (pruned > 0) != w.pruned(name) {
-			w.t.Fatalf("seed %d: %s: history of %s is pruned up to %d, want pruned %v", w.seed, when, name, pruned, w.pruned(name))
+			w.verifyItems(when, space, key, want, missing)
 		}
 	}
 	for name, want := range w.events {
@@ -109,6 +106,46 @@ func (w *world) verifyArchive(when string) {
 		if !slices.Equal(got, texts) {
 			w.t.Fatalf("seed %d: %s: events of %s from %d to %d:\ngot  %q\nwant %q", w.seed, when, name, from, to, got, texts)
 		}
+	}
+}
+
+// verifyItems compares the items of each retained version that is a list, and
+// says whether what is no longer needed is gone.
+func (w *world) verifyItems(when string, space uint32, key string, list []toyChange, missing int) {
+	w.t.Helper()
+	pruned, err := w.s.Pruned(space, []byte(key))
+	w.must(err)
+	if (pruned > 0) != (missing > 0) {
+		w.t.Fatalf("seed %d: %s: history of %s is pruned up to %d, %d changes are missing", w.seed, when, key, pruned, missing)
+	}
+	for _, c := range list[missing:] {
+		var got []string
+		visit := func(number uint64, item []byte) { got = append(got, fmt.Sprintf("%d %s", number, item)) }
+		if c.list == 0 {
+			continue
+		}
+		var first, next uint64
+		_, _ = fmt.Sscanf(c.items[0], "%d", &first)
+		_, _ = fmt.Sscanf(c.items[len(c.items)-1], "%d", &next)
+		w.must(w.s.Items(space, []byte(key), c.list, first, next+1, visit))
+		if !slices.Equal(got, c.items) {
+			w.t.Fatalf("seed %d: %s: items of %s, %s:\ngot  %q\nwant %q", w.seed, when, key, c.text, got, c.items)
+		}
+	}
+	// What comes before the oldest version that is left belongs to none.
+	if len(list) == missing || list[missing].list == 0 {
+		return
+	}
+	stale := 0
+	oldest := list[missing]
+	var first uint64
+	_, _ = fmt.Sscanf(oldest.items[0], "%d", &first)
+	w.must(w.s.rows.scan(itemSpan(space, []byte(key), itemPlace{}, itemPlace{oldest.list, first}), func([]byte, []byte) (bool, error) {
+		stale++
+		return true, nil
+	}))
+	if stale > 0 {
+		w.t.Fatalf("seed %d: %s: %d items of %s are kept for no version", w.seed, when, stale, key)
 	}
 }
 

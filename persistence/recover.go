@@ -22,7 +22,8 @@ type Restorer interface {
 	// Row takes one row as the effect that would make it. It is called from
 	// several goroutines; the rows of one key, and of one owner, come from one
 	// of them, in order: StringSet; HashSet for each field and then DeadlineSet;
-	// RecordPut without an event; EventAppend with an owner's last event;
+	// RecordPut, or RecordAppend and then ItemPut for each item, without an
+	// event; EventAppend with an owner's last event;
 	// CommandDone. FacetSet comes before all others. seq and timeMs are those of the batch that wrote the record,
 	// event or command, and of the checkpoint for other rows. What has expired
 	// comes too. e is valid during the call.
@@ -200,8 +201,7 @@ func (r *restoring) keys(t task) error {
 		case keyHash: // its elements name it
 			collections = append(collections, r.known.hash(row))
 		case keyRecord:
-			e.Kind, e.OwnerLen, e.Number, e.Count = effect.RecordPut, v.ownerLen, v.version, v.keep
-			if err = r.into.Row(&e, v.seq, v.timeMs); err != nil {
+			if err = r.record(&e, &v); err != nil {
 				err = badRow(row, err)
 			}
 		}
@@ -210,6 +210,34 @@ func (r *restoring) keys(t task) error {
 	r.mu.Lock()
 	r.collections = append(r.collections, collections...)
 	r.mu.Unlock()
+	return err
+}
+
+// record restores a record; e has what it shares with other keys.
+func (r *restoring) record(e *effect.Effect, v *keyValue) error {
+	e.Kind, e.OwnerLen, e.Number, e.Count, e.KeepMs = effect.RecordPut, v.ownerLen, v.version, v.keep, v.keepMs
+	if v.list == 0 {
+		return r.into.Row(e, v.seq, v.timeMs)
+	}
+	e.Kind, e.List, e.First = effect.RecordAppend, v.list, v.first
+	if err := r.into.Row(e, v.seq, v.timeMs); err != nil {
+		return err
+	}
+	space := r.state.database(e.DB).space
+	next := v.first
+	err := r.rows.scan(itemSpan(space, e.Key, itemPlace{v.list, v.first}, itemPlace{v.list + 1, 0}), func(row, value []byte) (bool, error) {
+		_, _, place, _ := cutNamed(row)
+		_, number, ok := cutItemPlace(place)
+		if !ok || number != next {
+			return false, badRow(row, fmt.Errorf("item %d is missing: %w", next, errRow))
+		}
+		next++
+		x := effect.Effect{Kind: effect.ItemPut, DB: e.DB, Key: e.Key, OwnerLen: e.OwnerLen, List: v.list, Number: int64(number), Value: value}
+		return !r.stopped.Load(), r.into.Row(&x, v.seq, v.timeMs)
+	})
+	if err == nil && next == v.first && !r.stopped.Load() {
+		err = fmt.Errorf("the list %q has no items: %w", e.Key, errRow)
+	}
 	return err
 }
 

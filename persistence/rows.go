@@ -29,7 +29,10 @@ type keyValue struct {
 	collection uint64 // hash
 	ownerLen   int    // record; and so on
 	version    int64
-	keep       int64 // versions of history kept
+	keep       int64  // versions of history kept
+	keepMs     int64  // and for how long
+	list       uint64 // record that is a list; 0: it is none
+	first      uint64 // its first item
 	seq        uint64
 	timeMs     int64
 	value      []byte // string, record
@@ -48,6 +51,9 @@ func appendRecordKey(dst []byte, v *keyValue) []byte {
 	dst = binary.AppendUvarint(dst, uint64(v.ownerLen))
 	dst = binary.AppendVarint(dst, v.version)
 	dst = binary.AppendVarint(dst, v.keep)
+	dst = binary.AppendVarint(dst, v.keepMs)
+	dst = binary.AppendUvarint(dst, v.list)
+	dst = binary.AppendUvarint(dst, v.first)
 	dst = binary.AppendUvarint(dst, v.seq)
 	dst = binary.AppendVarint(dst, v.timeMs)
 	return append(dst, v.value...)
@@ -69,7 +75,8 @@ func decodeKey(row []byte, keyLen int) (v keyValue, err error) {
 		v.deadlineMs = d.Varint()
 		ownerLen := d.Uvarint()
 		v.version = d.Varint()
-		v.keep = d.Varint()
+		v.keep, v.keepMs = d.Varint(), d.Varint()
+		v.list, v.first = d.Uvarint(), d.Uvarint()
 		v.seq = d.Uvarint()
 		v.timeMs = d.Varint()
 		v.value = d.Rest
@@ -108,11 +115,16 @@ func decodeCollection(row []byte) (v collectionValue, err error) {
 func appendHistory(dst []byte, timeMs int64, e *effect.Effect) []byte {
 	dst = binary.AppendVarint(append(dst, byte(e.Kind)), timeMs)
 	switch e.Kind {
-	case effect.RecordPut:
+	case effect.RecordPut, effect.RecordAppend:
 		dst = binary.AppendUvarint(dst, uint64(e.OwnerLen))
 		dst = binary.AppendVarint(dst, e.Number)
 		dst = binary.AppendVarint(dst, e.DeadlineMs)
 		dst = binary.AppendVarint(dst, e.Count)
+		dst = binary.AppendVarint(dst, e.KeepMs)
+		if e.Kind == effect.RecordAppend {
+			dst = binary.AppendUvarint(dst, e.List)
+			dst = binary.AppendUvarint(dst, e.First)
+		}
 		dst = append(dst, e.Value...)
 	case effect.RecordForget:
 		dst = binary.AppendUvarint(dst, uint64(e.OwnerLen))
@@ -132,8 +144,11 @@ func decodeHistory(row []byte, e *effect.Effect) (timeMs int64, err error) {
 	timeMs = d.Varint()
 	ownerLen := d.Uvarint()
 	switch e.Kind {
-	case effect.RecordPut:
-		e.Number, e.DeadlineMs, e.Count = d.Varint(), d.Varint(), d.Varint()
+	case effect.RecordPut, effect.RecordAppend:
+		e.Number, e.DeadlineMs, e.Count, e.KeepMs = d.Varint(), d.Varint(), d.Varint(), d.Varint()
+		if e.Kind == effect.RecordAppend {
+			e.List, e.First = d.Uvarint(), d.Uvarint()
+		}
 		e.Value = d.Rest
 	case effect.RecordForget:
 		e.Number = d.Varint()
@@ -150,9 +165,6 @@ func decodeHistory(row []byte, e *effect.Effect) (timeMs int64, err error) {
 	e.OwnerLen = int(ownerLen)
 	return timeMs, nil
 }
-
-// historyIsPut says whether an H row's value is a version.
-func historyIsPut(row []byte) bool { return len(row) > 0 && effect.Kind(row[0]) == effect.RecordPut }
 
 // appendEvent encodes the value of an A row.
 func appendEvent(dst []byte, timeMs int64, event []byte) []byte {

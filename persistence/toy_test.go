@@ -18,6 +18,7 @@ type toy struct {
 	keys     map[uint32]map[string]*toyKey
 	spaceOf  map[uint32]uint32
 	history  map[string][]toyChange // by space and key
+	items    map[string][]toyItem   // by space and key
 	events   map[string][]toyEvent  // by space and owner
 	commands map[string]string      // by space, owner and id
 	facets   map[string]string      // by space, owner and name
@@ -31,11 +32,23 @@ type toyKey struct {
 	text       string
 	fields     map[string]string
 	place      string // of a record: what else its row carries
+	list       uint64 // of a record
+	first      uint64
 }
 
 type toyChange struct {
-	put  bool
-	text string
+	put    bool
+	text   string
+	timeMs int64
+	keep   int64
+	keepMs int64
+	list   uint64
+	items  []string // of the list, as it then was
+}
+
+type toyItem struct {
+	list, number uint64
+	text         string
 }
 
 type toyEvent struct {
@@ -45,7 +58,7 @@ type toyEvent struct {
 
 func newToy() *toy {
 	return &toy{keys: map[uint32]map[string]*toyKey{}, spaceOf: map[uint32]uint32{},
-		history: map[string][]toyChange{}, events: map[string][]toyEvent{}, commands: map[string]string{}, facets: map[string]string{}}
+		history: map[string][]toyChange{}, items: map[string][]toyItem{}, events: map[string][]toyEvent{}, commands: map[string]string{}, facets: map[string]string{}}
 }
 
 func (s *toy) space(db uint32) uint32 {
@@ -121,10 +134,16 @@ func (s *toy) apply(e *effect.Effect, seq uint64, timeMs int64, restoring bool) 
 		other := uint32(e.Number)
 		s.keys[e.DB], s.keys[other] = s.db(other), s.db(e.DB)
 		s.spaceOf[e.DB], s.spaceOf[other] = s.space(other), s.space(e.DB)
-	case effect.RecordPut:
-		keys[key] = &toyKey{kind: keyRecord, deadlineMs: e.DeadlineMs, text: string(e.Value),
-			place: fmt.Sprintf("version %d keep %d owner %s seq %d time %d", e.Number, e.Count, e.Owner(), seq, timeMs)}
+	case effect.RecordPut, effect.RecordAppend:
+		keys[key] = &toyKey{kind: keyRecord, deadlineMs: e.DeadlineMs, text: string(e.Value), list: e.List, first: e.First,
+			place: fmt.Sprintf("version %d keep %d for %d owner %s seq %d time %d", e.Number, e.Count, e.KeepMs, e.Owner(), seq, timeMs)}
 		s.change(e, seq, timeMs, restoring)
+	case effect.ItemPut:
+		name := s.owned(e.DB, e.Key)
+		s.items[name] = append(s.items[name], toyItem{e.List, uint64(e.Number), string(e.Value)})
+		if list := s.history[name]; !restoring {
+			list[len(list)-1].items = s.itemsOf(name, e.List, k.first)
+		}
 	case effect.RecordForget:
 		delete(keys, key)
 		s.change(e, seq, timeMs, restoring)
@@ -154,36 +173,51 @@ func (s *toy) change(e *effect.Effect, seq uint64, timeMs int64, restoring bool)
 		return
 	}
 	name := s.owned(e.DB, e.Key)
-	list := append(s.history[name], toyChange{e.Kind == effect.RecordPut, changeText(e, seq, timeMs)})
-	if e.Kind == effect.RecordPut {
-		puts := int64(0)
-		for _, c := range list {
-			if c.put {
-				puts++
-			}
-		}
-		for len(list) > 0 && (puts > e.Count || !list[0].put && puts >= e.Count && s.pruned(name)) {
-			if list[0].put {
-				puts--
-				s.history[name+" pruned"] = nil
-			}
-			list = list[1:]
-		}
-	}
-	s.history[name] = list
+	s.history[name] = append(s.history[name], toyChange{put: e.Kind.MakesVersion(), text: changeText(e, seq, timeMs),
+		timeMs: timeMs, keep: e.Count, keepMs: e.KeepMs, list: e.List, items: s.itemsOf(name, e.List, e.First)})
 	if len(e.Event) > 0 {
 		s.event(e.DB, e.Owner(), e.Event, seq, timeMs)
 	}
 }
 
-// pruned says whether a record's history has lost versions.
-func (s *toy) pruned(name string) bool {
-	_, ok := s.history[name+" pruned"]
-	return ok
+// itemsOf are the items of a list from a number on.
+func (s *toy) itemsOf(name string, list, first uint64) (texts []string) {
+	for _, it := range s.items[name] {
+		if it.list == list && it.number >= first {
+			texts = append(texts, fmt.Sprintf("%d %s", it.number, it.text))
+		}
+	}
+	return texts
+}
+
+// mayMiss says whether the first n changes of a record may be gone at a time.
+func mayMiss(list []toyChange, n int, nowMs int64) bool {
+	puts := 0
+	newest := toyChange{}
+	for _, c := range list[n:] {
+		if c.put {
+			puts++
+			newest = c
+		}
+	}
+	return n == 0 || list[n].put && int64(puts) >= max(newest.keep, 1) && list[n].timeMs <= nowMs-newest.keepMs
+}
+
+// mustMiss says whether more than the first n changes of a record must be gone.
+func mustMiss(list []toyChange, n int) bool {
+	puts := 0
+	newest := toyChange{}
+	for _, c := range list[n:] {
+		if c.put {
+			puts++
+			newest = c
+		}
+	}
+	return newest.keepMs == 0 && puts > int(max(newest.keep, 1))
 }
 
 func changeText(e *effect.Effect, seq uint64, timeMs int64) string {
-	return fmt.Sprintf("%d %d kind %d version %d deadline %d count %d owner %d %s", seq, timeMs, e.Kind, e.Number, e.DeadlineMs, e.Count, e.OwnerLen, e.Value)
+	return fmt.Sprintf("%d %d kind %d version %d deadline %d count %d for %d list %d from %d owner %d %s", seq, timeMs, e.Kind, e.Number, e.DeadlineMs, e.Count, e.KeepMs, e.List, e.First, e.OwnerLen, e.Value)
 }
 
 func (s *toy) event(db uint32, owner, event []byte, seq uint64, timeMs int64) {
@@ -232,6 +266,9 @@ func (s *toy) keysText() string {
 			for _, field := range slices.Sorted(maps.Keys(k.fields)) {
 				fmt.Fprintf(&out, " %q=%q", field, k.fields[field])
 			}
+			if k.list != 0 {
+				fmt.Fprintf(&out, " list %d %q", k.list, s.itemsOf(s.owned(db, []byte(key)), k.list, k.first))
+			}
 			out.WriteByte('\n')
 		}
 	}
@@ -258,6 +295,7 @@ func (s *toy) headsText() string {
 type toyWorld struct {
 	rng *rand.Rand
 	*toy
+	lists uint64 // that were begun
 }
 
 func (w *toyWorld) pick(format string, n int) []byte { return fmt.Appendf(nil, format, w.rng.IntN(n)) }
@@ -373,7 +411,9 @@ func (w *toyWorld) record(emit func(effect.Effect), db uint32) {
 	key := fmt.Appendf(nil, "%s:name%d", owner, n)
 	k := w.db(db)[string(key)]
 	event := w.value()
-	switch w.rng.IntN(9) {
+	switch w.rng.IntN(13) {
+	case 9, 10, 11, 12:
+		w.grow(emit, db, owner, key, k, n)
 	case 5:
 		facet := effect.Effect{Kind: effect.FacetSet, DB: db, Key: owner, Field: w.pick("facet%d", 4)}
 		if w.rng.IntN(2) == 0 {
@@ -402,6 +442,28 @@ func (w *toyWorld) record(emit func(effect.Effect), db uint32) {
 		}
 	default:
 		emit(effect.Effect{Kind: effect.RecordPut, DB: db, Key: key, OwnerLen: len(owner), Value: w.value(), Event: event,
-			Number: int64(w.rng.IntN(100)), DeadlineMs: w.deadline(), Count: int64(1 + n*2)})
+			Number: int64(w.rng.IntN(100)), DeadlineMs: w.deadline(), Count: int64(1 + n*2), KeepMs: int64(n%2) * 30})
+	}
+}
+
+// grow appends to a list, or begins one, and trims it now and then.
+func (w *toyWorld) grow(emit func(effect.Effect), db uint32, owner, key []byte, k *toyKey, n int) {
+	x := effect.Effect{Kind: effect.RecordAppend, DB: db, Key: key, OwnerLen: len(owner), Value: w.value(), Event: w.value(),
+		Number: int64(w.rng.IntN(100)), DeadlineMs: w.deadline(), Count: int64(1 + n*2), KeepMs: int64(n%2) * 30}
+	next := uint64(1)
+	if k != nil && k.list != 0 && w.rng.IntN(8) > 0 {
+		x.List, x.First = k.list, k.first
+		next += k.first + uint64(len(w.itemsOf(w.owned(db, key), k.list, k.first))) - 1
+	} else {
+		w.lists++
+		x.List, x.First = w.lists, 1
+	}
+	added := uint64(1 + w.rng.IntN(3))
+	if w.rng.IntN(2) == 0 {
+		x.First = max(x.First, next+added-min(4, next+added-1))
+	}
+	emit(x)
+	for number := max(next, x.First); number < next+added; number++ {
+		emit(effect.Effect{Kind: effect.ItemPut, DB: db, Key: key, OwnerLen: len(owner), List: x.List, Number: int64(number), Value: append(w.value(), '!')})
 	}
 }

@@ -88,6 +88,15 @@ func appendFields(dst []byte, e *Effect, set fieldSet) []byte {
 	if set&hasCount != 0 {
 		dst = binary.AppendVarint(dst, e.Count)
 	}
+	if set&hasKeep != 0 {
+		dst = binary.AppendVarint(dst, e.KeepMs)
+	}
+	if set&hasList != 0 {
+		dst = binary.AppendUvarint(dst, e.List)
+	}
+	if set&hasFirst != 0 {
+		dst = binary.AppendUvarint(dst, e.First)
+	}
 	if set&hasField != 0 {
 		dst = appendBytes(dst, e.Field)
 	}
@@ -218,6 +227,15 @@ func (d *Decoder) fields(e *Effect, set fieldSet) {
 	}
 	if set&hasCount != 0 {
 		e.Count = d.Varint()
+	}
+	if set&hasKeep != 0 {
+		e.KeepMs = d.Varint()
+	}
+	if set&hasList != 0 {
+		e.List = d.Uvarint()
+	}
+	if set&hasFirst != 0 {
+		e.First = d.Uvarint()
 	}
 	if set&hasField != 0 {
 		e.Field = d.Bytes()

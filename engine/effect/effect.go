@@ -35,8 +35,8 @@ const (
 
 	// RecordPut makes Value (an encoded record) version Number of the memory
 	// record Key. OwnerLen bytes of Key name its owner. DeadlineMs is its
-	// deadline, Count how many versions of history are kept, Event the encoded
-	// audit event (empty: none).
+	// deadline, Event the encoded audit event (empty: none). History keeps Count
+	// versions, and any that stood within the last KeepMs.
 	RecordPut Kind = 32
 	// RecordForget removes the record Key; Number is the version that stood.
 	RecordForget Kind = 33
@@ -53,6 +53,14 @@ const (
 	// kept beside its records. An empty Value removes it; an empty Key is the
 	// server, always in database 0. Event is empty when nobody need be told.
 	FacetSet Kind = 37
+	// RecordAppend makes Value (an encoded record without its items) version
+	// Number of the record Key, as RecordPut does. The record is the list List,
+	// which no other list of the key ever was; its items before First go. What is
+	// added follows as ItemPut.
+	RecordAppend Kind = 38
+	// ItemPut makes Value (an encoded item) the item Number of the list List that
+	// the record Key is.
+	ItemPut Kind = 39
 )
 
 // A Cause says why a KeyDelete happened.
@@ -78,6 +86,9 @@ type Effect struct {
 	Number     int64
 	DeadlineMs int64
 	Count      int64
+	KeepMs     int64
+	List       uint64
+	First      uint64
 	OwnerLen   int
 }
 
@@ -85,7 +96,7 @@ type Effect struct {
 func (e *Effect) Owner() []byte { return e.Key[:e.OwnerLen] }
 
 // fieldSet names the fields that a kind carries, in the order of encoding.
-type fieldSet uint8
+type fieldSet uint16
 
 const (
 	hasField fieldSet = 1 << iota
@@ -95,7 +106,13 @@ const (
 	hasDeadline
 	hasCount
 	hasOwner
+	hasKeep
+	hasList
+	hasFirst
 )
+
+// hasPut is what a version of a record carries.
+const hasPut = hasValue | hasEvent | hasNumber | hasDeadline | hasCount | hasKeep | hasOwner
 
 // fieldsOf is the shape of each kind; absent kinds are unknown.
 func fieldsOf(k Kind) (fieldSet, bool) {
@@ -119,7 +136,11 @@ func fieldsOf(k Kind) (fieldSet, bool) {
 	case DBSwap:
 		return hasNumber, true
 	case RecordPut:
-		return hasValue | hasEvent | hasNumber | hasDeadline | hasCount | hasOwner, true
+		return hasPut, true
+	case RecordAppend:
+		return hasPut | hasList | hasFirst, true
+	case ItemPut:
+		return hasValue | hasNumber | hasList | hasOwner, true
 	case RecordForget:
 		return hasEvent | hasNumber | hasOwner, true
 	case RecordDeadline:
@@ -132,4 +153,13 @@ func fieldsOf(k Kind) (fieldSet, bool) {
 		return hasField | hasValue | hasEvent, true
 	}
 	return 0, false
+}
+
+// MakesVersion says whether the effect makes a version of a record.
+func (k Kind) MakesVersion() bool { return k == RecordPut || k == RecordAppend }
+
+// ChangesRecord says whether the effect is a change of a record that its history
+// lists.
+func (k Kind) ChangesRecord() bool {
+	return k.MakesVersion() || k == RecordForget || k == RecordDeadline
 }

@@ -20,12 +20,14 @@ var samples = []Effect{
 	{Kind: KeyCopy, Key: []byte("k"), Field: []byte("to"), Number: 0},
 	{Kind: DBFlush, DB: 15, Key: []byte{}},
 	{Kind: DBSwap, DB: 1, Key: []byte{}, Number: 2},
-	{Kind: RecordPut, Key: []byte("a:b:c"), OwnerLen: 3, Value: []byte("rec"), Event: []byte("ev"), Number: 7, DeadlineMs: 5, Count: 100},
+	{Kind: RecordPut, Key: []byte("a:b:c"), OwnerLen: 3, Value: []byte("rec"), Event: []byte("ev"), Number: 7, DeadlineMs: 5, Count: 100, KeepMs: 1 << 30},
 	{Kind: RecordForget, Key: []byte("a:b:c"), OwnerLen: 3, Event: []byte("ev"), Number: 7},
 	{Kind: RecordDeadline, Key: []byte("a:b:c"), OwnerLen: 3, Event: []byte("ev"), DeadlineMs: 5},
 	{Kind: EventAppend, Key: []byte("a:b"), Event: []byte("ev")},
 	{Kind: CommandDone, Key: []byte("a:b"), Field: []byte("id"), Value: []byte("p"), Number: 7},
 	{Kind: FacetSet, Key: []byte("a:b"), Field: []byte("name"), Value: []byte("v"), Event: []byte("e")},
+	{Kind: RecordAppend, Key: []byte("a:b:c"), OwnerLen: 3, Value: []byte("rec"), Event: []byte("ev"), Number: 7, DeadlineMs: 5, Count: 100, KeepMs: 9, List: 1 << 60, First: 3},
+	{Kind: ItemPut, Key: []byte("a:b:c"), OwnerLen: 3, Value: []byte("item"), Number: 7, List: 1 << 60},
 }
 
 func encode(b *Batch, seq uint64) []byte {
@@ -72,7 +74,7 @@ func TestBatchRoundTrip(t *testing.T) {
 
 // normal prints an effect so that an absent and an empty slice are the same.
 func normal(e Effect) string {
-	return fmt.Sprintf("%d %d %q %q %q %q %d %d %d %d", e.Kind, e.DB, e.Key, e.Field, e.Value, e.Event, e.Number, e.DeadlineMs, e.Count, e.OwnerLen)
+	return fmt.Sprintf("%d %d %q %q %q %q %d %d %d %d %d %d %d", e.Kind, e.DB, e.Key, e.Field, e.Value, e.Event, e.Number, e.DeadlineMs, e.Count, e.KeepMs, e.List, e.First, e.OwnerLen)
 }
 
 func TestSameKeyIsNamedOnce(t *testing.T) {
@@ -89,7 +91,8 @@ func TestSameKeyIsNamedOnce(t *testing.T) {
 // Kind numbers are on disk: this list may only grow.
 func TestKindNumbersAreStable(t *testing.T) {
 	want := map[Kind]uint8{KeyDelete: 1, DeadlineSet: 2, StringSet: 3, StringSplice: 4, HashSet: 5, HashDelete: 6,
-		KeyRename: 7, KeyCopy: 8, DBFlush: 9, DBSwap: 10, RecordPut: 32, RecordForget: 33, RecordDeadline: 34, EventAppend: 35, CommandDone: 36, FacetSet: 37}
+		KeyRename: 7, KeyCopy: 8, DBFlush: 9, DBSwap: 10, RecordPut: 32, RecordForget: 33, RecordDeadline: 34, EventAppend: 35, CommandDone: 36, FacetSet: 37,
+		RecordAppend: 38, ItemPut: 39}
 	for k, n := range want {
 		if uint8(k) != n {
 			t.Errorf("kind %d is now %d", n, k)

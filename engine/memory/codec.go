@@ -46,6 +46,7 @@ const (
 	fieldOperator   = 16
 	fieldTrace      = 18
 	fieldReason     = 20
+	fieldList       = 21 // four numbers: list, first, next, bytes of items
 	fieldMeta       = 22
 	fieldVector     = 24
 	fieldValue      = 25
@@ -82,6 +83,10 @@ func Encode(dst []byte, r *Record) []byte {
 	dst = appendText(dst, fieldOperator, r.Operator)
 	dst = appendText(dst, fieldTrace, r.Trace)
 	dst = appendText(dst, fieldReason, r.Reason)
+	if r.List != 0 {
+		var room [4 * binary.MaxVarintLen64]byte
+		dst = appendText(dst, fieldList, r.appendList(room[:0]))
+	}
 	dst = appendText(dst, fieldMeta, r.Meta)
 	dst = appendText(dst, fieldVector, r.Vector)
 	dst = appendText(dst, fieldValue, r.Value)
@@ -206,6 +211,8 @@ func (r *Record) setField(field uint64, body []byte) bool {
 		r.Trace = body
 	case fieldReason:
 		r.Reason = body
+	case fieldList:
+		return r.setList(body)
 	case fieldMeta:
 		r.Meta = body
 	case fieldVector:

@@ -28,6 +28,13 @@
 // allocations of a decode that recall does thousands of times in a query, or
 // needs a generator for two messages.
 //
+// # Lists
+//
+// A list is a record whose array is kept item by item. Its head has the number
+// of the list and says which items there are and how many bytes they take, so
+// that limits are checked without reading them. Space around elements goes when
+// an array becomes a list; elements stay byte for byte.
+//
 // # The chain
 //
 // A stored event begins with its own link: SHA-256 over the link before, the

@@ -84,6 +84,32 @@ func errOperation(index int, format string, args ...any) error {
 	return userError("patch operation %d: %s", index, fmt.Sprintf(format, args...))
 }
 
+func errNotArray(r *Record) error {
+	what := "text"
+	if !r.Text {
+		what = kindOfJSON(r.Value)
+	}
+	return userError("the value is %s, items are appended to an array", what)
+}
+
+// kindOfJSON names what a valid JSON text is.
+func kindOfJSON(text []byte) string {
+	n := newNode(text)
+	switch n.kind() {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
+
 // The errors of keys, owners and scopes.
 
 func errSegmentCount(what string, count int, limit Limit) error {

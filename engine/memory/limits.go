@@ -40,6 +40,11 @@ func LimitValue() Limit {
 	return Limit{"mem-value-bytes", 8 << 20, "bytes", "one record fits one journal batch and one reply without stalling others"}
 }
 
+// LimitListItems bounds the items of one list.
+func LimitListItems() Limit {
+	return Limit{"mem-list-items", 65536, "items", "each is found by itself in recall, and a read joins them all"}
+}
+
 func limitValueDepth() Limit {
 	return Limit{"mem-value-depth", 512, "levels", "every later reader of the value may recurse; 512 levels cost it a few hundred kilobytes of stack"}
 }
@@ -162,7 +167,7 @@ func LimitSchemaNumber() Limit {
 // Limits lists every limit, for documentation and for tests.
 func Limits() []Limit {
 	return []Limit{
-		limitSegments(), limitKey(), limitScope(), LimitValue(), limitValueDepth(),
+		limitSegments(), limitKey(), limitScope(), LimitValue(), LimitListItems(), limitValueDepth(),
 		limitPatchDepth(), limitPatchOperations(), limitPatchWork(),
 		limitPath(), limitPaths(), limitPathWork(), limitPathResult(),
 		limitFilter(), limitFilterDepth(), limitFilterWork(), limitFilterSteps(),

@@ -38,6 +38,12 @@ type Record struct {
 	DeadlineMs   int64 // as this version was written; EXPIRE does not make a version
 	SlideMs      int64 // TTL that begins anew with every write; 0: none
 
+	// A list is a record whose value is an array that grew by appending: its
+	// items are kept apart, numbered from First to before Next, and Value is
+	// empty until they are joined. List tells it from other lists of its key; 0:
+	// the record is no list. ItemBytes is what the items' texts take.
+	List, First, Next, ItemBytes uint64
+
 	// Unknown holds the fields of a newer version of this program that may be
 	// ignored, encoded; they are written back as they were.
 	Unknown []byte

@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"slices"
+
+	"reminis/engine/effect"
+	"reminis/engine/memory"
+)
+
+// This file owns lists as views show them: item by item, and as they were. It
+// must not know how changes of the past are found.
+
+// itemOf is the record that an item belongs to, with the item.
+func (v *OwnerView) itemOf(it item) Stored {
+	if v.head == nil || string(v.head.key()) != string(it.recordKey()) {
+		v.head, _ = v.records.Get(newItem(it.recordKey(), 0, 0, nil))
+	}
+	s := stored(v.head, v.items)
+	s.Item, s.part = it.number(), it
+	return s
+}
+
+// Parts visits what recall tells apart in a record that the view gave: the
+// items of a list, or the record itself.
+func (v *OwnerView) Parts(s Stored, doc uint64, visit func(part Stored, doc uint64) bool) {
+	if it, ok := v.docs.Get(doc); !ok || !it.isList() {
+		visit(s, doc)
+		return
+	}
+	v.Items(s, 0, func(part Stored, doc uint64) bool { return visit(part, doc) })
+}
+
+// Items visits the items of a list from a number on, in order, until visit
+// returns false.
+func (v *OwnerView) Items(s Stored, first uint64, visit func(part Stored, doc uint64) bool) {
+	eachItem(v.items, s.Key, first, ^uint64(0), func(it item) bool { return visit(v.itemOf(it), it.doc()) })
+}
+
+// pastList finds the items that versions of a record had, where the record was a
+// list.
+type pastList struct {
+	view    *OwnerView
+	key     []byte
+	pending map[listItem][]byte // those that the archive may not have; nil: not looked for
+}
+
+type listItem struct{ list, number uint64 }
+
+// of shows an append as what it made: a version like any other, whose items are
+// found when they are asked for.
+func (p *pastList) of(c Change) Change {
+	if c.Kind == effect.RecordAppend {
+		c.Kind, c.list = effect.RecordPut, p
+	}
+	return c
+}
+
+// join makes a list whole, from what stands, what is pending, and the archive.
+func (p *pastList) join(r *memory.Record) error {
+	texts := make([][]byte, r.Next-r.First)
+	missing := len(texts)
+	add := func(number uint64, it []byte) {
+		content, err := memory.DecodeItem(it)
+		if at := number - r.First; err == nil && at < uint64(len(texts)) && texts[at] == nil {
+			texts[at] = content.Text
+			missing--
+		}
+	}
+	if stands, ok := p.view.Get(p.key); ok {
+		var now memory.Record
+		if mustDecode(stands.Bytes, &now); now.List == r.List {
+			eachItem(p.view.items, p.key, r.First, r.Next, func(it item) bool {
+				add(it.number(), it.record())
+				return true
+			})
+		}
+	}
+	if missing > 0 {
+		p.collect()
+		for number := r.First; number < r.Next; number++ {
+			if it := p.pending[listItem{r.List, number}]; it != nil {
+				add(number, it)
+			}
+		}
+	}
+	if missing > 0 && p.view.archive != nil {
+		opener, failed := p.view.opener(), error(nil)
+		err := p.view.archive.Items(p.view.space, p.key, r.List, r.First, r.Next, func(number uint64, it []byte) {
+			opened, err := opener.value(&effect.Effect{Kind: effect.ItemPut, Key: p.key, List: r.List, Number: int64(number), Value: it})
+			if add(number, slices.Clone(opened)); err != nil {
+				failed = err
+			}
+		})
+		if err == nil {
+			err = failed
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if missing > 0 {
+		return ErrRetention
+	}
+	r.Whole(memory.JoinItems(make([]byte, 0, r.ArrayBytes()), slices.Values(texts)))
+	return nil
+}
+
+// collect finds the items of the record among the changes in memory.
+func (p *pastList) collect() {
+	if p.pending != nil {
+		return
+	}
+	p.pending = map[listItem][]byte{}
+	for i := range p.view.pending {
+		if c := &p.view.pending[i]; c.kind == effect.ItemPut && c.key == string(p.key) {
+			p.pending[listItem{c.list, c.version}] = c.value
+		}
+	}
+}
