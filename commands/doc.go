@@ -39,7 +39,7 @@
 //
 // Where the contract of the MEM commands leaves a choice:
 //
-//   - MEM.SET replaces everything but kind, pin and creation; a change of kind
+//   - MEM.SET replaces everything but kind, pin, schema and creation; a change of kind
 //     begins with the new kind's default TTL. A deadline set by EXPIRE, EX and
 //     their kin stays over later writes and does not slide.
 //   - TIME is what the record's created and updated times say; an event's time,
@@ -68,6 +68,24 @@
 //     falls back to that of what is left after a restart. CLOSE and MERGE leave
 //     profiles and facts where they are. OPEN … REUSE changes nothing: a page that
 //     is refreshed does not keep a session alive.
+//   - A record's schema is named without a version and is the newest; it stays
+//     until SCHEMA names another or NONE. The policy's SCHEMA is for records that
+//     have none of their own. A TEXT is checked as a JSON string. A write is first
+//     filled, then redacted, then checked: a schema describes what is stored.
+//   - Reads of what stands migrate, reads of the past do not. Where a migration
+//     fails, a read shows the record as it is stored, with the version it has, a
+//     patch is refused, and MEM.SET may write it anew. A bulk migration keeps the
+//     records' times, so that they grow no younger for recall.
+//   - What was revoked is refused and hidden whether consent is required or not;
+//     required, it is asked for profile and semantic records. KINDS may name any.
+//     MEM.FORGET reaches what is hidden.
+//   - Quotas are judged where a write makes an owner's records more, or larger,
+//     than a policy of the key allows: an owner that is beyond its quota may still
+//     shorten and remove. Bytes are those of the records with keys and metadata, as
+//     they stand in memory; history does not count.
+//   - AUDIT NONE keeps no event of the writes and reads of records; MEM.HISTORY
+//     then does not know which operation made a version. Consent, policies,
+//     schemas, erasures, denials and exports leave events in any case.
 //   - What is promised but not there yet is an error that names it, decided once
 //     (laterMemoryCommands, unsupported).
 //
