@@ -217,14 +217,8 @@ func runACLDryRun(s *Session, p *aclDryRunParams, w *reply.Writer) error {
 	if n := c.arity(); n > 0 && len(argv) != n || len(argv) < -n {
 		return errArity(c)
 	}
-	var buf [usesBuffer]acl.Use
-	line := s.Core.lineOf(c, argv, buf[:0])
-	if denial, at := user.Rules().Judge(&line); denial != acl.Allowed {
-		var object []byte
-		if denial != acl.DeniedCommand {
-			object = line.Uses[at].Text
-		}
-		w.BulkString(deniedText(denial, c, object))
+	if v := s.Core.judgeLine(user, user.Rules(), c, argv); v.denial != acl.Allowed {
+		w.BulkString(deniedText(v.denial, c, v.object))
 		return nil
 	}
 	w.OK()

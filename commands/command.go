@@ -108,6 +108,9 @@ type Command struct {
 	session func(s *Session, argv [][]byte, w *reply.Writer) error
 	// slow says which lines are Offload, of a command of which only some are.
 	slow func(argv [][]byte) bool
+	// projects says which lines show records through the lens of the transaction,
+	// so that they may be read by grants of members; nil: none.
+	projects func(argv [][]byte) bool
 	// named visits the keys and scopes that options of a line name.
 	named func(argv [][]byte, visit func(text []byte, flags grammar.KeyFlags))
 	subs  map[string]*Command
@@ -191,6 +194,18 @@ func naming[T any](c *Command, g *grammar.Grammar, list func(p T, visit func(tex
 				visit(text, flags)
 			}
 		})
+	}
+	return c
+}
+
+// projecting says which lines of a command show of a record only what the lens of
+// the transaction lets through, by no way more: a query that finds a record by
+// what is not shown tells of it.
+func projecting[T any](c *Command, g *grammar.Grammar, shows func(p T) bool) *Command {
+	mustBeFor[T](c.Declaration, g)
+	c.projects = func(argv [][]byte) bool {
+		p := g.NewParams()
+		return g.Parse(argv, p) == nil && shows(p.(T))
 	}
 	return c
 }

@@ -35,6 +35,16 @@
 // ones within a minute are two (rights_audit.go). The options of a command need
 // the rights that its flags say: MEM.FORGET SCOPE needs a pattern for writing.
 //
+// MEM.GRANT scope TO user widens what the user may read, never write, and with
+// @memory's commands only; MEM.REVOKE scope FROM user ends exactly that grant. Who
+// grants must be able to read the scope. A grant holds in all databases, as
+// patterns do, and is to a name: it outlives the user. With FIELDS it is for lines
+// that show records through the transaction's Lens and find them by nothing that
+// is not shown (projecting): MEM.GET, MEM.MGET, and MEM.RECALL without QUERY,
+// FILTER and TAGS, since whoever may search what he may not read finds it out word
+// by word. Of the record such a line shows the granted members where they stand,
+// kind, version, times and confidence; a text, which has no members, is null.
+//
 // # Memory records
 //
 // Where the contract of the MEM commands leaves a choice:

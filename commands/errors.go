@@ -113,6 +113,9 @@ const (
 	ErrSchemaVersion Error = "ERR a schema's version is a number from 1"
 	ErrWeights       Error = "ERR WEIGHTS are three numbers from 0, not all 0"
 
+	errGrantUser Error = "ERR a user is granted by a name without spaces"
+	errGrantPast Error = "ERR UNTIL has passed already"
+
 	ErrNestedMulti    Error = "ERR MULTI calls can not be nested"
 	ErrNoMulti        Error = "ERR Command not allowed inside a transaction"
 	ErrExecNoMulti    Error = "ERR EXEC without MULTI"

@@ -17,7 +17,7 @@ func memoryCommands() []*Command {
 		memGetCommand(), memMGetCommand(), memHistoryCommand(), memDiffCommand(),
 		memLinkCommand(), memUnlinkCommand(), memLinksCommand(), memRecallCommand(), memAuditCommand(), memNSCommand(),
 		memSchemaCommand(), memPolicyCommand(), memConsentCommand(),
-		memSessionCommand(), memStatsCommand(), memDebugCommand(),
+		memSessionCommand(), memStatsCommand(), memDebugCommand(), memGrantCommand(), memRevokeCommand(),
 	}
 }
 
@@ -25,8 +25,7 @@ func memoryCommands() []*Command {
 // They are no commands: COMMAND does not list them.
 func laterMemoryCommands() []string {
 	return []string{
-		"mem.apply", "mem.erase", "mem.export", "mem.grant",
-		"mem.import", "mem.load", "mem.revoke",
+		"mem.apply", "mem.erase", "mem.export", "mem.import", "mem.load",
 	}
 }
 

@@ -25,12 +25,7 @@ type memGetParams struct {
 
 // memGetCommand: without PATH, AT and VERSION it is answered at once.
 func memGetCommand() *Command {
-	return onDataOffloading(memoryDeclaration(Declaration{
-		Name: "mem.get", Complexity: "O(log(N)) where N is the number of the owner's records; with VERSION or AT plus O(V), the record's versions since",
-		Summary: "Get a memory record, as it stands or as it stood",
-		Flags:   ReadOnly,
-		Reply:   reply.OneOf(reply.Bulk(), reply.Null(), recordShape()),
-	}), grammar.Compile[memGetParams](
+	g := grammar.Compile[memGetParams](
 		grammar.Key("key", func(p *memGetParams) *[]byte { return &p.key }, grammar.RO|grammar.Access),
 		grammar.Options(
 			grammar.List("path", func(p *memGetParams) *[][]byte { return &p.paths }).After("PATH").Sample("$.a"),
@@ -42,7 +37,13 @@ func memGetCommand() *Command {
 			grammar.Token("WITHMETA", func(p *memGetParams) *bool { return &p.withMeta }),
 			formatNode(func(p *memGetParams) *format { return &p.format }),
 		),
-	), func(p *memGetParams) bool { return p.past() || len(p.paths) > 0 }, runMemGet)
+	)
+	return projecting(onDataOffloading(memoryDeclaration(Declaration{
+		Name: "mem.get", Complexity: "O(log(N)) where N is the number of the owner's records; with VERSION or AT plus O(V), the record's versions since",
+		Summary: "Get a memory record, as it stands or as it stood",
+		Flags:   ReadOnly,
+		Reply:   reply.OneOf(reply.Bulk(), reply.Null(), recordShape()),
+	}), g, func(p *memGetParams) bool { return p.past() || len(p.paths) > 0 }, runMemGet), g, func(*memGetParams) bool { return true })
 }
 
 func (p *memGetParams) past() bool { return p.hasVersion || p.at.Set }
@@ -119,7 +120,7 @@ func (p *memGetParams) read(tx *engine.Tx, r *memory.Record) (s engine.Stored, o
 	}
 	tx.NoteRead(key, s.Bytes)
 	if ok {
-		s.Decode(r)
+		decodePast(tx, key.Text, s, r)
 	}
 	return s, ok, err
 }
@@ -145,15 +146,16 @@ type memMGetParams struct {
 
 // memMGetCommand: all values are of one moment, whoever the records' owners are.
 func memMGetCommand() *Command {
-	return onDataOffloading(memoryDeclaration(Declaration{
+	g := grammar.Compile[memMGetParams](
+		grammar.NumKeys("numkeys", "key", func(p *memMGetParams) *[][]byte { return &p.keys }, grammar.RO|grammar.Access),
+		grammar.Options(momentNode(func(p *memMGetParams) *memory.Moment { return &p.at })),
+	)
+	return projecting(onDataOffloading(memoryDeclaration(Declaration{
 		Name: "mem.mget", Complexity: "O(K*log(N)) where K is the number of keys and N that of their owner's records; with AT plus the records' versions since",
 		Summary: "Get the values of several memory records, as they stand or as they stood together",
 		Flags:   ReadOnly,
 		Reply:   reply.ArrayOf(reply.Nullable(reply.Bulk())),
-	}), grammar.Compile[memMGetParams](
-		grammar.NumKeys("numkeys", "key", func(p *memMGetParams) *[][]byte { return &p.keys }, grammar.RO|grammar.Access),
-		grammar.Options(momentNode(func(p *memMGetParams) *memory.Moment { return &p.at })),
-	), func(p *memMGetParams) bool { return p.at.Set }, runMemMGet)
+	}), g, func(p *memMGetParams) bool { return p.at.Set }, runMemMGet), g, func(*memMGetParams) bool { return true })
 }
 
 func runMemMGet(tx *engine.Tx, p *memMGetParams, w *reply.Writer) error {
@@ -178,7 +180,7 @@ func runMemMGet(tx *engine.Tx, p *memMGetParams, w *reply.Writer) error {
 			continue
 		}
 		if p.at.Set {
-			found[i].Decode(&r)
+			decodePast(tx, p.keys[i], found[i], &r)
 		} else {
 			decodeNewest(tx, found[i], &r)
 		}

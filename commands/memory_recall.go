@@ -71,7 +71,7 @@ func memRecallCommand() *Command {
 		grammar.Options(append(recallFilters(), recallShape()...)...),
 		grammar.Check(checkRecall),
 	)
-	return naming(onData(memoryDeclaration(Declaration{
+	return projecting(naming(onData(memoryDeclaration(Declaration{
 		Name: "mem.recall", Complexity: "O(P) where P is the number of the query's postings in the index; without a query O(N), the records in the scope",
 		Summary: "Find the best memory records for this moment",
 		Flags:   ReadOnly, Offload: true, Lock: LockNone,
@@ -83,7 +83,7 @@ func memRecallCommand() *Command {
 		return runMemRecall(tx, p, m, w)
 	}), g, func(p *memRecallParams, visit func([]byte, grammar.KeyFlags)) {
 		visit(p.shared, grammar.RO|grammar.Access|grammar.NotKey)
-	})
+	}), g, func(p *memRecallParams) bool { return p.query == nil && p.filter == nil && p.tagMatch == 0 })
 }
 
 // recallFilters say which records may be recalled.

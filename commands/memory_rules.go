@@ -148,6 +148,13 @@ func decodeNewest(tx *engine.Tx, s engine.Stored, r *memory.Record) {
 	if len(r.Schema) > 0 {
 		_ = migrate(tx, r)
 	}
+	tx.Lens.Apply(s.Key, r, s.Item != 0)
+}
+
+// decodePast reads a record as it stood for a reply.
+func decodePast(tx *engine.Tx, key []byte, s engine.Stored, r *memory.Record) {
+	s.Decode(r)
+	tx.Lens.Apply(key, r, s.Item != 0)
 }
 
 // decodeShown is decodeNewest for a reply that may reach others than who may

@@ -190,6 +190,7 @@ func (s *Session) callQueued(tx *engine.Tx, q *queued, at time.Time) time.Time {
 	mark := s.writer.Mark()
 	s.tx, tx.DB = tx, s.DB
 	var err error
+	s.lens = nil
 	if limits := s.account.Limits(); limits != nil {
 		// The rules may have changed since the command was queued.
 		if denial := s.judge(limits, c, q.argv); denial != acl.Allowed {
@@ -198,6 +199,7 @@ func (s *Session) callQueued(tx *engine.Tx, q *queued, at time.Time) time.Time {
 			return at
 		}
 	}
+	tx.Lens = s.lens
 	if c.session != nil {
 		s.words = q.argv[:c.words()]
 		err = c.session(s, args, &s.writer)

@@ -1,8 +1,12 @@
 package commands
 
 import (
+	"bytes"
+	"slices"
+
 	"reminis/commands/acl"
 	"reminis/commands/grammar"
+	"reminis/engine/memory"
 )
 
 // This file owns the one check of what a user may do: what a command line
@@ -19,22 +23,88 @@ func (s *Session) judge(limits *acl.Rules, c *Command, argv [][]byte) acl.Denial
 		s.next = CloseNow
 		return acl.DeniedCommand
 	}
-	var buf [usesBuffer]acl.Use
-	line := s.Core.lineOf(c, argv, buf[:0])
-	denial, at := limits.Judge(&line)
-	if denial == acl.Allowed {
-		return denial
+	v := s.Core.judgeLine(s.account, limits, c, argv)
+	s.lens = v.lens
+	if v.denial == acl.Allowed {
+		return v.denial
 	}
 	s.LastCommand = c
-	object := []byte(c.FullName())
-	if denial != acl.DeniedCommand {
-		object = line.Uses[at].Text
+	object := v.object
+	if v.denial == acl.DeniedCommand {
+		object = []byte(c.FullName())
 	}
-	s.noteDenial(denial, object, s.User())
-	if c.Family == Memory && denial != acl.DeniedCommand {
+	s.noteDenial(v.denial, object, s.User())
+	if c.Family == Memory && v.denial != acl.DeniedCommand {
 		s.auditDenial(c, object)
 	}
-	return denial
+	return v.denial
+}
+
+// verdict is what comes of judging a line: what was denied because of which
+// object, or, of what is allowed, through which lens it is seen.
+type verdict struct {
+	denial acl.Denial
+	object []byte
+	lens   *memory.Lens
+}
+
+// judgeLine judges a line by a user's rules, and by what the user was granted.
+func (k *Core) judgeLine(user *acl.User, rules *acl.Rules, c *Command, argv [][]byte) verdict {
+	var buf [usesBuffer]acl.Use
+	line := k.lineOf(c, argv, buf[:0])
+	denial, at := rules.Judge(&line)
+	switch denial {
+	case acl.Allowed:
+		return verdict{}
+	case acl.DeniedCommand:
+		return verdict{denial: denial}
+	case acl.DeniedKey, acl.DeniedScope:
+		if lens, ok := k.grantedLine(user, rules, c, argv, line); ok {
+			return verdict{lens: lens}
+		}
+	}
+	return verdict{denial: denial, object: line.Uses[at].Text}
+}
+
+// grantedLine says whether a line that rules deny only reads what the user was
+// granted, and through which lens. Grants of members are for lines that project.
+func (k *Core) grantedLine(user *acl.User, rules *acl.Rules, c *Command, argv [][]byte, line acl.Line) (lens *memory.Lens, ok bool) {
+	if !c.is(ReadOnly) || !slices.Contains(c.Categories, memoryCategory) {
+		return nil, false
+	}
+	grants := k.Engine.GrantsOf(user.Name())
+	if len(grants) == 0 {
+		return nil, false
+	}
+	projects := c.projects != nil && c.projects(argv[c.words():])
+	line.Uses = slices.Clone(line.Uses)
+	for i := range line.Uses {
+		use := &line.Uses[i]
+		whole, members := coverage(grants, use)
+		if use.Need == acl.Read && (whole || members && projects) {
+			use.Kind = acl.Granted
+			ok = ok || !whole
+		}
+	}
+	if denial, _ := rules.Judge(&line); denial != acl.Allowed {
+		return nil, false
+	}
+	if !ok {
+		return nil, true
+	}
+	own := acl.Line{Command: line.Command, FirstArg: bytes.Clone(line.FirstArg)}
+	return &memory.Lens{Own: func(key []byte) bool { return rules.Reads(&own, key) }, Grants: grants}, true
+}
+
+// coverage says whether a use is granted whole, or by members.
+func coverage(grants []*memory.Grant, use *acl.Use) (whole, members bool) {
+	for _, g := range grants {
+		if use.Kind == acl.Key && g.CoversKey(use.Text) || use.Kind == acl.Scope && g.CoversScope(use.Scope) {
+			whole = whole || len(g.Members) == 0
+			members = members || len(g.Members) > 0
+		}
+	}
+	return whole, members
 }
 
 // lineOf is a command line as rules see it; what it touches is appended to uses.

@@ -4,6 +4,7 @@ import (
 	"reminis/commands/acl"
 	"reminis/commands/reply"
 	"reminis/engine"
+	"reminis/engine/memory"
 )
 
 // This file owns what a connection has between its commands, and what commands
@@ -53,8 +54,9 @@ type Session struct {
 	Proto int
 
 	account *acl.User
-	words   [][]byte // the name of the command on the session that runs, as it was typed
-	client  string   // the peer as audit events name it
+	lens    *memory.Lens // what the command that runs may see of records
+	words   [][]byte     // the name of the command on the session that runs, as it was typed
+	client  string       // the peer as audit events name it
 	writer  reply.Writer
 	gateSeq uint64
 	next    Next
@@ -168,6 +170,6 @@ func (s *Session) begin() *engine.Tx {
 	}
 	tx := s.Core.Engine.BeginAt(b.nowMs)
 	tx.DB, tx.NoTouch = s.DB, s.NoTouch
-	tx.Actor = s.actor()
+	tx.Actor, tx.Lens = s.actor(), s.lens
 	return tx
 }

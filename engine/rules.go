@@ -25,11 +25,12 @@ const (
 	facetConsent = "consent" // of an owner
 )
 
-// Rules are the schemas and policies of a server. They never change; nil Rules
+// Rules are the schemas, policies and grants of a server. They never change; nil Rules
 // are none.
 type Rules struct {
 	schemas  *schema.Registry
 	policies *memory.PolicySet
+	grants   *memory.GrantSet
 }
 
 // Schemas are all schemas.
@@ -162,11 +163,13 @@ func (o *Owner) ruleChanged(owners *owners, x *effect.Effect) {
 		return
 	}
 	before := owners.rules.Load()
-	after := &Rules{schemas: before.Schemas(), policies: before.Policies()}
+	after := &Rules{schemas: before.Schemas(), policies: before.Policies(), grants: before.Grants()}
 	if label, ok := strings.CutPrefix(name, facetSchema); ok {
 		after.schemas = withSchema(after.schemas, label, x.Value)
 	} else if scope, ok := strings.CutPrefix(name, facetPolicy); ok {
 		after.policies = withPolicy(after.policies, owners.options.Layout, []byte(scope), x.Value)
+	} else if grant, ok := strings.CutPrefix(name, facetGrant); ok {
+		after.grants = withGrant(after.grants, owners.options.Layout, grant, x.Value)
 	} else {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"reminis/engine/effect"
+	"reminis/engine/memory"
 )
 
 // This file owns transactions: which locks they take, how their effects become
@@ -27,6 +28,8 @@ type Tx struct {
 	// NoTouch leaves the access time of keys alone (CLIENT NO-TOUCH, OBJECT,
 	// DEBUG, and commands that only look at metadata).
 	NoTouch bool
+	// Lens is what the actor may see of records; nil: everything.
+	Lens *memory.Lens
 
 	e         *Engine
 	now       int64
@@ -68,7 +71,7 @@ func (tx *Tx) Done() {
 		panic("engine: transaction returned with locks held")
 	}
 	tx.batch.Reset()
-	tx.Actor, tx.DB, tx.NoTouch = Actor{}, 0, false
+	tx.Actor, tx.DB, tx.NoTouch, tx.Lens = Actor{}, 0, false, nil
 	tx.replaying, tx.restoring, tx.gateSeq, tx.seq, tx.place = false, false, 0, 0, Place{}
 	tx.record.clear()
 	tx.events = tx.events[:0]

@@ -36,6 +36,8 @@ const (
 	// ChannelPattern is subscribed to as it is written, not matched.
 	ChannelPattern
 	Scope
+	// Granted is allowed whatever the patterns say.
+	Granted
 )
 
 // Use is something that a line touches.
@@ -72,6 +74,18 @@ func (r *Rules) Judge(line *Line) (denial Denial, use int) {
 		}
 	}
 	return denial, use
+}
+
+// Reads says whether a selector that allows the command allows to read the key.
+func (r *Rules) Reads(line *Line, key []byte) bool {
+	bare := Line{Command: line.Command, Free: line.Free, FirstArg: line.FirstArg}
+	use := Use{Kind: Key, Need: Read, Text: key}
+	for _, s := range r.selectors {
+		if found, _ := s.judge(&bare); found == Allowed && s.judgeUse(&use) == Allowed {
+			return true
+		}
+	}
+	return false
 }
 
 // ReadsAll says whether a selector that allows the line also allows to read every
@@ -129,6 +143,8 @@ func cBytes(arg []byte) []byte {
 
 func (s *selector) judgeUse(u *Use) Denial {
 	switch u.Kind {
+	case Granted:
+		return Allowed
 	case Channel, ChannelPattern:
 		if s.allChannels || s.allowsChannel(u) {
 			return Allowed

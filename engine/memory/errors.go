@@ -153,6 +153,10 @@ func errOwnerUntagged(what string) error {
 
 func errEmptyScope() error { return userError("scope is empty; * reads everything") }
 
+func errMemberPath(text []byte) error {
+	return userError("field %s is not of the form $.name.name", quoteForError(text))
+}
+
 // The errors of option values.
 
 func errTime(text []byte) error {

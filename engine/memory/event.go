@@ -48,6 +48,7 @@ const (
 	OpSchema   Op = 18 // a schema was set or removed
 	OpLink     Op = 19 // a link was set; the reason says which
 	OpUnlink   Op = 20 // a link was removed
+	OpGrant    Op = 21 // a user was granted a scope, or that was revoked; the reason says which
 )
 
 // String is the operation's name as clients write it.
@@ -93,6 +94,8 @@ func (op Op) String() string {
 		return "link"
 	case OpUnlink:
 		return "unlink"
+	case OpGrant:
+		return "grant"
 	}
 	return "unknown"
 }
@@ -104,7 +107,7 @@ func (op Op) OfRecord() bool {
 
 // ParseOp reads an operation's name, in any case.
 func ParseOp(text []byte) (Op, error) {
-	for op := OpInit; op <= OpUnlink; op++ {
+	for op := OpInit; op <= OpGrant; op++ {
 		if equalFold(text, op.String()) {
 			return op, nil
 		}

@@ -128,6 +128,16 @@ func LimitPolicies() Limit {
 	return Limit{"mem-policies", 1000, "policies", "every write looks for the policies of its key one by one"}
 }
 
+// LimitGrants bounds the grants of a server.
+func LimitGrants() Limit {
+	return Limit{"mem-grants", 10_000, "grants", "they are kept in memory, and copied when one changes"}
+}
+
+// LimitGrantMembers bounds the members of one grant.
+func LimitGrantMembers() Limit {
+	return Limit{"mem-grant-members", 64, "members", "every member is looked for in every value that is read by the grant"}
+}
+
 // LimitPolicySettings bounds the settings of one policy.
 func LimitPolicySettings() Limit {
 	return Limit{"mem-policy-settings", 64, "settings", "every path of a policy walks every value that is written"}
@@ -172,7 +182,7 @@ func Limits() []Limit {
 		limitPath(), limitPaths(), limitPathWork(), limitPathResult(),
 		limitFilter(), limitFilterDepth(), limitFilterWork(), limitFilterSteps(),
 		LimitTags(), limitTag(), LimitName(), LimitNote(), LimitAnchor(), LimitMeta(),
-		LimitPolicies(), LimitPolicySettings(), LimitHistoryVersions(),
+		LimitPolicies(), LimitPolicySettings(), LimitGrants(), LimitGrantMembers(), LimitHistoryVersions(),
 		LimitSchema(), LimitSchemaDepth(), LimitSchemas(), LimitSchemaWork(), LimitSchemaNumber(),
 	}
 }
