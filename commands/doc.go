@@ -96,6 +96,11 @@
 //   - AUDIT NONE keeps no event of the writes and reads of records; MEM.HISTORY
 //     then does not know which operation made a version. Consent, policies,
 //     schemas, erasures, denials and exports leave events in any case.
+//   - A read that is audited is an event get of the record's key, with the version
+//     that was read; a recall is one event recall for each owner that it searched,
+//     with the scope as key, when the policy of that scope or of a record that was
+//     found says so. They become events soon after: MEM.AUDIT, MEM.DEBUG and
+//     MEM.STATS of an owner see all reads before them, but not inside EXEC.
 //   - What is promised but not there yet is an error that names it, decided once
 //     (laterMemoryCommands, unsupported).
 //

@@ -158,6 +158,7 @@ func (a *audited) order() uint64 {
 }
 
 func runMemAudit(tx *engine.Tx, p *memAuditParams, w *reply.Writer) error {
+	tx.AuditReads()
 	if p.verify {
 		return runVerify(tx, p.scope, w)
 	}

@@ -47,6 +47,7 @@ func runMemDebug(tx *engine.Tx, p *memDebugParams, w *reply.Writer) error {
 	if err := tx.Layout().ParseOwner(p.owner); err != nil {
 		return err
 	}
+	tx.AuditReads()
 	view, ok := tx.OwnerView(p.owner)
 	if !ok {
 		return ErrNoOwner

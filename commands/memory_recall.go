@@ -222,18 +222,25 @@ func runMemRecall(tx *engine.Tx, p *memRecallParams, m *recallMemory, w *reply.W
 		}
 		if r.rank(); r.settled() {
 			chosen := r.choose()
-			r.note(sources, len(chosen) > 0)
+			r.note(sources, chosen)
 			return r.show(chosen, w)
 		}
 		r.limit *= 4
 	}
 }
 
-// note counts the recall, for each owner too.
-func (r *recalling) note(sources []source, hit bool) {
-	r.tx.NoteRecall(hit)
+// note counts and audits the recall, for each owner too.
+func (r *recalling) note(sources []source, chosen []*candidate) {
+	found := func(yield func(key []byte) bool) {
+		for _, c := range chosen {
+			if !yield(c.stored.Key) {
+				return
+			}
+		}
+	}
+	r.tx.NoteRecall(len(chosen) > 0)
 	for i := range sources {
-		r.tx.NoteRecallOf(sources[i].view, sources[i].scope, hit)
+		r.tx.NoteRecallOf(sources[i].view, sources[i].scope, found, len(chosen) > 0)
 	}
 }
 

@@ -40,6 +40,7 @@ func runMemStats(tx *engine.Tx, p *memStatsParams, w *reply.Writer) error {
 	if err := tx.Layout().ParseOwner(p.owner); err != nil {
 		return err
 	}
+	tx.AuditReads()
 	view, ok := tx.OwnerView(p.owner)
 	if !ok {
 		return ErrNoOwner
@@ -65,7 +66,8 @@ func ownerFigures(f *engine.OwnerFigures) []figure {
 		figure{"command_ids", f.CommandIDs}, figure{"waiting_index", f.Unindexed},
 		figure{"reads", f.Uses.Reads}, figure{"hits", f.Uses.Hits},
 		figure{"recalls", f.Uses.Recalls}, figure{"recall_hits", f.Uses.RecallHits},
-		figure{"writes", f.Uses.Writes}, figure{"committed", f.Uses.Committed})
+		figure{"writes", f.Uses.Writes}, figure{"committed", f.Uses.Committed},
+		figure{"audit_dropped", f.Uses.Unaudited})
 }
 
 // kindFigures are the records, and those of each kind.

@@ -40,13 +40,14 @@ type Engine struct {
 	pool    *table.Pool
 	nDB     int
 
-	shards  [shardCount]shard
-	owners  owners
-	expiry  expiry
-	indexer indexer
-	events  events
-	txs     sync.Pool
-	stats   Stats
+	shards    [shardCount]shard
+	owners    owners
+	expiry    expiry
+	indexer   indexer
+	events    events
+	readAudit readAudit
+	txs       sync.Pool
+	stats     Stats
 }
 
 // shard is one mutex and what it guards: one keyspace per database.
@@ -105,6 +106,7 @@ func Open(o Options) *Engine {
 	e.owners.open(o.Databases, o.Memory)
 	e.expiry.open()
 	e.indexer.open()
+	e.readAudit.open()
 	return e
 }
 

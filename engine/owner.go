@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/binary"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -288,6 +289,13 @@ func (o *owners) spaceNamed(db int, name []byte) uint32 {
 		return serverSpace
 	}
 	return o.space(db)
+}
+
+// database is the number of the database that a space is now; -1: none.
+func (o *owners) database(space uint32) int {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	return slices.Index(o.spaceOf, space)
 }
 
 // find gives an owner, or nil. It does not allocate.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"sync/atomic"
 
 	"reminis/engine/memory"
@@ -15,13 +16,14 @@ type Uses struct {
 	Reads, Hits         atomic.Int64 // records asked for by their key, and found
 	Recalls, RecallHits atomic.Int64 // searches, and those that found something
 	Writes, Committed   atomic.Int64 // changes asked for, and made
+	Unaudited           atomic.Int64 // audited reads that are no events, because they were too many
 }
 
 // UseFigures is Uses at a moment.
-type UseFigures struct{ Reads, Hits, Recalls, RecallHits, Writes, Committed int64 }
+type UseFigures struct{ Reads, Hits, Recalls, RecallHits, Writes, Committed, Unaudited int64 }
 
 func (u *Uses) figures() UseFigures {
-	return UseFigures{u.Reads.Load(), u.Hits.Load(), u.Recalls.Load(), u.RecallHits.Load(), u.Writes.Load(), u.Committed.Load()}
+	return UseFigures{u.Reads.Load(), u.Hits.Load(), u.Recalls.Load(), u.RecallHits.Load(), u.Writes.Load(), u.Committed.Load(), u.Unaudited.Load()}
 }
 
 // NoteWrite counts a change of an owner's records that is asked for.
@@ -51,24 +53,51 @@ func (tx *Tx) NoteForgotten(key []byte) {
 	tx.NoteCommitted(owner)
 }
 
-// NoteRead counts a record that was asked for by its key; encoded is what was
-// found, nil: nothing. It does not allocate.
+// NoteRead counts a record that was asked for by its key, and audits it as the
+// policy says; encoded is what was found, nil: nothing. It does not allocate. An
+// owner that never was has no chain, so reads of its records leave no event.
 func (tx *Tx) NoteRead(key memory.Key, encoded []byte) {
 	hit := encoded != nil
 	tx.e.stats.Records.read(hit)
-	if owner := tx.knownOwner(key.Owner()); owner != nil {
-		owner.uses.read(hit)
+	owner := tx.knownOwner(key.Owner())
+	if owner == nil {
+		return
+	}
+	owner.uses.read(hit)
+	if tx.auditsReads(key.Text) {
+		version := uint64(0)
+		if hit {
+			version, _ = memory.DecodeHead(encoded)
+		}
+		tx.auditRead(owner, memory.OpGet, key.Text, version)
 	}
 }
 
 // NoteRecall counts a search, and whether it found something.
 func (tx *Tx) NoteRecall(hit bool) { tx.e.stats.Records.recall(hit) }
 
-// NoteRecallOf counts what a search did in one of the owners that it asked:
-// scope is what it read there.
-func (tx *Tx) NoteRecallOf(view *OwnerView, scope memory.Scope, hit bool) {
-	if owner := tx.e.owners.find(view.space, []byte(view.Name)); owner != nil {
-		owner.uses.recall(hit)
+// NoteRecallOf counts what a search did in one of the owners that it asked, and
+// audits it if the policy says so of what it read there, scope, or of one of the
+// records that it found.
+func (tx *Tx) NoteRecallOf(view *OwnerView, scope memory.Scope, found func(yield func(key []byte) bool), hit bool) {
+	owner := tx.e.owners.find(view.space, []byte(view.Name))
+	if owner == nil {
+		return
+	}
+	owner.uses.recall(hit)
+	about := []byte(view.Name)
+	if _, one := scope.Owner(); one {
+		about = scope.Literal()
+	}
+	audited := tx.auditsReads(about)
+	if !audited && tx.Rules().Policies().Len() > 0 {
+		found(func(key []byte) bool {
+			audited = string(view.Name) == string(key[:tx.Layout().OwnerLen(key)]) && tx.auditsReads(key)
+			return !audited
+		})
+	}
+	if audited {
+		tx.auditRead(owner, memory.OpRecall, bytes.TrimSuffix(about, []byte{':'}), 0)
 	}
 }
 

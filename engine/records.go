@@ -160,7 +160,10 @@ func (tx *Tx) chainEvent(owner *Owner, event *memory.Event, payload []byte) []by
 	if event == nil || !tx.audits(event) {
 		return nil
 	}
-	event.TimeMs = max(tx.now, owner.lastMs)
+	if event.TimeMs == 0 {
+		event.TimeMs = tx.now
+	}
+	event.TimeMs = max(event.TimeMs, owner.lastMs)
 	event.Seal(&owner.key, payload)
 	encoded := memory.EncodeEvent(tx.buf[:0], event)
 	tx.buf = encoded

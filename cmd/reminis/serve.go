@@ -79,6 +79,8 @@ func (p *process) run() error {
 	defer p.engine.StopExpiry()
 	p.engine.RunIndexer()
 	defer p.engine.StopIndexer()
+	p.engine.RunReadAudit()
+	defer p.engine.StopReadAudit()
 	if err := p.listen(); err != nil {
 		return err
 	}
