@@ -125,8 +125,39 @@ func aclSetUserCommand() *Command {
 		if err := s.Core.Users.Set(string(p.user), stringsOf(p.rules)); err != nil {
 			return errUserRules(err)
 		}
+		s.endForbidden(s.Core.Users.Find(string(p.user)))
 		w.OK()
 		return nil
+	})
+}
+
+// endForbidden closes the connections of a user that listen to what the user's
+// rules no longer allow (acl.c ACLKillPubsubClientsIfNeeded).
+func (s *Session) endForbidden(user *acl.User) {
+	if user == nil || user.Limits() == nil {
+		return
+	}
+	rules, forbidden := user.Rules(), map[int64]bool{}
+	s.Core.registry.each(func(kind subscriptionKind, name []byte, listener *subscriber) {
+		use := acl.Channel
+		if kind == toPattern {
+			use = acl.ChannelPattern
+		}
+		if listener.account.Load() == user && !rules.Hears(use, name) {
+			forbidden[listener.peer.ID()] = true
+		}
+	})
+	if len(forbidden) == 0 {
+		return
+	}
+	if forbidden[s.Peer.ID()] {
+		s.next = CloseAfterReply
+	}
+	s.Core.Clients.Each(func(c Client) bool {
+		if id := c.Row().ID; forbidden[id] && id != s.Peer.ID() {
+			c.Kill()
+		}
+		return true
 	})
 }
 

@@ -171,7 +171,7 @@ func (s *Session) authenticate(user, password []byte) error {
 		s.noteDenial(acl.DeniedAuth, s.words[0], string(user))
 		return ErrWrongPass
 	}
-	s.account, s.Authenticated = account, true
+	s.become(account, true)
 	return nil
 }
 

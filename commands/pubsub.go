@@ -50,7 +50,8 @@ func (l *subscriptions) count(kind subscriptionKind) int {
 // listening are the session's subscriptions, made when it has none yet.
 func (s *Session) listening() *subscriptions {
 	if s.subscriptions == nil {
-		l := &subscriptions{subscriber: subscriber{s.Peer, s.Proto}}
+		l := &subscriptions{subscriber: subscriber{peer: s.Peer, proto: s.Proto}}
+		l.account.Store(s.account)
 		for kind := range l.names {
 			l.names[kind] = map[string]bool{}
 		}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"reminis/commands/acl"
 	"reminis/commands/reply"
 	"reminis/engine/memory"
 )
@@ -86,6 +87,8 @@ type pattern struct {
 type subscriber struct {
 	peer  Peer
 	proto int
+	// account is who the session is, for who takes back the right to listen.
+	account atomic.Pointer[acl.User]
 }
 
 func (r *registry) open() {
@@ -332,4 +335,27 @@ func (m *message) release(to *sync.Pool) {
 		}
 	}
 	to.Put(m)
+}
+
+// each visits every subscription, with the locks of its name held.
+func (r *registry) each(visit func(kind subscriptionKind, name []byte, s *subscriber)) {
+	for i := range r.parts {
+		p := &r.parts[i]
+		p.mu.Lock()
+		for _, kind := range []subscriptionKind{toChannel, toShardChannel} {
+			for name, a := range p.of(kind) {
+				for _, s := range a.all {
+					visit(kind, []byte(name), s)
+				}
+			}
+		}
+		p.mu.Unlock()
+	}
+	r.patterns.mu.RLock()
+	defer r.patterns.mu.RUnlock()
+	for _, p := range r.patterns.all {
+		for _, s := range p.audience.all {
+			visit(toPattern, p.glob, s)
+		}
+	}
 }

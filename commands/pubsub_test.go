@@ -49,7 +49,7 @@ func TestRegistryAgainstModel(t *testing.T) {
 	subscribers := make([]*subscriber, len(peers))
 	for i := range peers {
 		peers[i] = &listener{}
-		subscribers[i] = &subscriber{peers[i], 2 + i%2}
+		subscribers[i] = &subscriber{peer: peers[i], proto: 2 + i%2}
 	}
 	names := [subscriptionKinds][]string{toChannel: {"a", "b", "ab"}, toPattern: {"*", "a*", "?", "x"}, toShardChannel: {"a", "b"}}
 	for step := range 5000 {
@@ -104,7 +104,7 @@ func TestPublishOrder(t *testing.T) {
 		if i >= 2 {
 			kind, name = toPattern, "c*"
 		}
-		r.add(kind, []byte(name), &subscriber{peers[i], 3})
+		r.add(kind, []byte(name), &subscriber{peer: peers[i], proto: 3})
 	}
 	const publishers, messages = 4, 200
 	var running sync.WaitGroup
@@ -157,8 +157,8 @@ func TestPublishCost(t *testing.T) {
 	var r registry
 	r.open()
 	for i := range 100 {
-		r.add(toChannel, []byte("c"), &subscriber{deaf{}, 2 + i%2})
-		r.add(toPattern, []byte("*"), &subscriber{deaf{}, 2 + i%2})
+		r.add(toChannel, []byte("c"), &subscriber{peer: deaf{}, proto: 2 + i%2})
+		r.add(toPattern, []byte("*"), &subscriber{peer: deaf{}, proto: 2 + i%2})
 	}
 	channel, payload := []byte("c"), []byte("hello")
 	// A collection may empty the pool.

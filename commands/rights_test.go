@@ -2,6 +2,8 @@ package commands
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -43,5 +45,47 @@ func TestUnrestrictedCostsNothing(t *testing.T) {
 	c.say("AUTH", "bob", "x")
 	if n := testing.AllocsPerRun(100, func() { _, _ = c.session.Execute(out, argv) }); n > 1 {
 		t.Errorf("%v allocations of a limited user", n)
+	}
+}
+
+// TestRevokedChannels: who listens to what it may no longer is disconnected, and
+// nobody else.
+func TestRevokedChannels(t *testing.T) {
+	s, c := newTestClient(t)
+	c.say("ACL", "SETUSER", "bob", "on", "nopass", "+@all", "&news:*", "&talk")
+	listeners := map[string]*testClient{}
+	for name, line := range map[string][]string{
+		"channel": {"SUBSCRIBE", "talk"}, "pattern": {"PSUBSCRIBE", "news:*"}, "shard": {"SSUBSCRIBE", "news:1"}, "stays": {"SUBSCRIBE", "news:1", "news:2"},
+		"silent": {"PING"},
+	} {
+		listeners[name] = s.connect(3)
+		listeners[name].say("AUTH", "bob", "x")
+		listeners[name].say(line...)
+	}
+	other := s.connect(3)
+	other.say("SUBSCRIBE", "talk")
+	connected := func() (names string) {
+		for _, name := range []string{"channel", "pattern", "shard", "silent", "stays"} {
+			if slices.Contains(s.clients, listeners[name]) {
+				names += name + " "
+			}
+		}
+		return names
+	}
+	for _, step := range []struct{ rules, want string }{
+		{"&more", "channel pattern shard silent stays "},
+		{"allchannels", "channel pattern shard silent stays "},
+		{"resetchannels &news:? &talk", "channel shard silent stays "},
+		{"resetchannels &news:*", "shard silent stays "},
+		{"resetchannels &news:2 &news:1", "shard silent stays "},
+		{"resetchannels", "silent "},
+	} {
+		c.say(append([]string{"ACL", "SETUSER", "bob"}, strings.Fields(step.rules)...)...)
+		if have := connected(); have != step.want {
+			t.Errorf("after %s: %s", step.rules, have)
+		}
+	}
+	if !slices.Contains(s.clients, other) {
+		t.Error("another user was disconnected")
 	}
 }

@@ -107,8 +107,15 @@ func (k *Core) NewSession(peer Peer) *Session {
 
 // becomeDefault makes the session what it is before AUTH names a user.
 func (s *Session) becomeDefault() {
-	s.account = s.Core.Users.Default()
-	s.Authenticated = s.account.Open()
+	standard := s.Core.Users.Default()
+	s.become(standard, standard.Open())
+}
+
+func (s *Session) become(account *acl.User, authenticated bool) {
+	s.account, s.Authenticated = account, authenticated
+	if s.subscriptions != nil {
+		s.subscriptions.account.Store(account)
+	}
 }
 
 // User is the name of the user that the session is authenticated as.

@@ -76,6 +76,17 @@ func (r *Rules) Judge(line *Line) (denial Denial, use int) {
 	return denial, use
 }
 
+// Hears says whether any selector allows the channel, or the pattern of channels.
+func (r *Rules) Hears(kind UseKind, channel []byte) bool {
+	use := Use{Kind: kind, Text: channel}
+	for _, s := range r.selectors {
+		if s.judgeUse(&use) == Allowed {
+			return true
+		}
+	}
+	return false
+}
+
 // Reads says whether a selector that allows the command allows to read the key.
 func (r *Rules) Reads(line *Line, key []byte) bool {
 	bare := Line{Command: line.Command, Free: line.Free, FirstArg: line.FirstArg}
