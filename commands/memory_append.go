@@ -45,7 +45,7 @@ func memAppendCommand() *Command {
 	}), grammar.Compile[memAppendParams](
 		grammar.Key("key", func(p *memAppendParams) *[]byte { return &p.key }, grammar.RW|grammar.Access|grammar.Update),
 		grammar.Options(clauses...),
-	), func(p *memAppendParams) bool { return p.write.needsPast() }, runMemAppend)
+	), func(p *memAppendParams) bool { return p.write.needsPast() || len(p.attributes.supersedes) > 0 }, runMemAppend)
 }
 
 func runMemAppend(tx *engine.Tx, p *memAppendParams, w *reply.Writer) error {
@@ -56,7 +56,7 @@ func runMemAppend(tx *engine.Tx, p *memAppendParams, w *reply.Writer) error {
 	if err := memory.CheckItems(p.items); err != nil {
 		return err
 	}
-	lockRecord(tx, key)
+	lockRecords(tx, key, p.attributes.supersedes)
 	c := change{tx: tx, key: key, options: &p.write}
 	if len(p.write.id) > 0 {
 		c.payload = p.write.digest(p.parts()...)

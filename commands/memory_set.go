@@ -37,7 +37,7 @@ func memSetCommand() *Command {
 		grammar.Key("key", func(p *memSetParams) *[]byte { return &p.key }, grammar.OW|grammar.Update),
 		grammar.Bytes("value", func(p *memSetParams) *[]byte { return &p.value }),
 		grammar.Options(clauses...),
-	), func(p *memSetParams) bool { return p.write.needsPast() }, runMemSet)
+	), func(p *memSetParams) bool { return p.write.needsPast() || len(p.attributes.supersedes) > 0 }, runMemSet)
 }
 
 func writeShape() reply.Shape {
@@ -55,7 +55,7 @@ func runMemSet(tx *engine.Tx, p *memSetParams, w *reply.Writer) error {
 	var r memory.Record
 	r.Reset()
 	r.Kind = memory.DefaultKind
-	lockRecord(tx, key)
+	lockRecords(tx, key, p.attributes.supersedes)
 	c := change{tx: tx, key: key, options: &p.write, whole: true}
 	if len(p.write.id) > 0 {
 		c.payload = p.write.digest(append(p.attributes.parts(), []byte("set"), key.Text, p.value, []byte{flagByte(p.text), byte(p.condition)})...)
@@ -95,6 +95,7 @@ func lockRecord(tx *engine.Tx, key memory.Key) {
 type memPatchParams struct {
 	key, patch []byte
 	mode       patchMode
+	onConflict conflictRule
 	condition  condition
 	attributes attributes
 	write      writeOptions
@@ -114,7 +115,7 @@ func memPatchCommand() *Command {
 	clauses := []grammar.Node{
 		grammar.Enum("mode", func(p *memPatchParams) *patchMode { return &p.mode }, "MERGE", "RFC7396", "RFC6902"),
 		grammar.Enum("condition", func(p *memPatchParams) *condition { return &p.condition }, "NX", "XX"),
-		unsupported[*memPatchParams]("ONCONFLICT"),
+		grammar.Enum("rule", func(p *memPatchParams) *conflictRule { return &p.onConflict }, "NEWEST", "CONFIDENCE", "FAIL").After("ONCONFLICT"),
 	}
 	clauses = append(clauses, attributeClauses(func(p *memPatchParams) *attributes { return &p.attributes })...)
 	clauses = append(clauses, writeClauses(func(p *memPatchParams) *writeOptions { return &p.write })...)
@@ -127,7 +128,7 @@ func memPatchCommand() *Command {
 		grammar.Key("key", func(p *memPatchParams) *[]byte { return &p.key }, grammar.RW|grammar.Access|grammar.Update),
 		grammar.Bytes("patch", func(p *memPatchParams) *[]byte { return &p.patch }),
 		grammar.Options(clauses...),
-	), func(p *memPatchParams) bool { return p.write.needsPast() }, runMemPatch)
+	), func(p *memPatchParams) bool { return p.write.needsPast() || len(p.attributes.supersedes) > 0 }, runMemPatch)
 }
 
 func runMemPatch(tx *engine.Tx, p *memPatchParams, w *reply.Writer) error {
@@ -135,10 +136,10 @@ func runMemPatch(tx *engine.Tx, p *memPatchParams, w *reply.Writer) error {
 	if err != nil {
 		return err
 	}
-	lockRecord(tx, key)
+	lockRecords(tx, key, p.attributes.supersedes)
 	c := change{tx: tx, key: key, options: &p.write}
 	if len(p.write.id) > 0 {
-		c.payload = p.write.digest(append(p.attributes.parts(), []byte("patch"), key.Text, p.patch, []byte{byte(p.mode), byte(p.condition)})...)
+		c.payload = p.write.digest(append(p.attributes.parts(), []byte("patch"), key.Text, p.patch, []byte{byte(p.mode), byte(p.condition), byte(p.onConflict)})...)
 	}
 	if replied, err := c.begin(w); replied || err != nil {
 		return err
@@ -146,6 +147,12 @@ func runMemPatch(tx *engine.Tx, p *memPatchParams, w *reply.Writer) error {
 	if !c.holds(p.condition) {
 		w.Null()
 		return nil
+	}
+	if stands, err := c.conflicts(p.onConflict, &p.attributes); stands || err != nil {
+		if err == nil {
+			c.leave(w)
+		}
+		return err
 	}
 	var r memory.Record
 	r.Reset()
@@ -168,7 +175,7 @@ func runMemPatch(tx *engine.Tx, p *memPatchParams, w *reply.Writer) error {
 	if err := p.attributes.apply(&c, &r); err != nil {
 		return err
 	}
-	if !changed && sameAttributes(&r, &c.old) {
+	if !changed && len(c.supersedes) == 0 && sameAttributes(&r, &c.old) {
 		return c.unchanged(w)
 	}
 	if err := c.next(&r); err != nil {
@@ -183,7 +190,7 @@ func runMemPatch(tx *engine.Tx, p *memPatchParams, w *reply.Writer) error {
 
 // sameAttributes says whether two records of the same value are the same.
 func sameAttributes(a, b *memory.Record) bool {
-	return a.Kind == b.Kind && string(a.Schema) == string(b.Schema) && a.Pinned == b.Pinned && a.Confidence == b.Confidence &&
+	return a.Kind == b.Kind && a.ValidFromMs == b.ValidFromMs && a.ValidUntilMs == b.ValidUntilMs && string(a.Schema) == string(b.Schema) && a.Pinned == b.Pinned && a.Confidence == b.Confidence &&
 		string(a.Source) == string(b.Source) && string(a.Anchor) == string(b.Anchor) && string(a.Meta) == string(b.Meta) &&
 		slices.EqualFunc(a.Tags, b.Tags, func(x, y []byte) bool { return string(x) == string(y) })
 }
@@ -203,6 +210,43 @@ func (c *change) unchanged(w *reply.Writer) error {
 			c.done(c.old.Version, c.old.Kind.Journaled())
 		}
 	}
-	c.reply(memory.StatusUnchanged, c.old.Version, func() (*memory.Record, int64) { return c.oldWhole(), c.stood.DeadlineMs }, w)
+	c.leave(w)
 	return nil
+}
+
+// leave replies that what stood stands.
+func (c *change) leave(w *reply.Writer) {
+	c.reply(memory.StatusUnchanged, c.old.Version, func() (*memory.Record, int64) { return c.oldWhole(), c.stood.DeadlineMs }, w)
+}
+
+// conflictRule is what ONCONFLICT asks for, from 1; none is to change in any case.
+type conflictRule uint8
+
+const (
+	conflictNewest conflictRule = iota + 1
+	conflictConfidence
+	conflictFail
+)
+
+// conflicts says whether what stands is to be left standing. By time, that is
+// where its last change is of a later time than this one (TIME, else now); of two
+// at the same time the later to arrive wins. By confidence, where this change
+// states less than what stands has; one that states none is as sure as that.
+func (c *change) conflicts(rule conflictRule, a *attributes) (stands bool, err error) {
+	timeMs := c.tx.NowMs()
+	if c.options.hasTime {
+		timeMs = c.options.timeMs
+	}
+	older := c.exists && timeMs < c.old.UpdatedMs
+	switch rule {
+	case conflictNewest:
+		return older, nil
+	case conflictConfidence:
+		return c.exists && a.hasConfidence && a.confidence < c.old.Confidence, nil
+	case conflictFail:
+		if older {
+			return false, ErrConflict
+		}
+	}
+	return false, nil
 }

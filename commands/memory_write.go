@@ -108,6 +108,8 @@ type change struct {
 	exists bool
 	whole  bool          // the value is what the command says, not what became of an older one
 	added  []memory.Item // of the list that the new record is
+
+	supersedes []byte // the record whose validity ends where that of the new one begins
 }
 
 // begin reads what stands at the change's key, whose shard is locked. It
@@ -205,18 +207,19 @@ func (c *change) commit(op memory.Op, r *memory.Record, w *reply.Writer) error {
 	if err := c.govern(r, c.whole); err != nil {
 		return err
 	}
+	superseded, err := c.superseded(r)
+	if err != nil {
+		return err
+	}
 	e := c.event(op, c.key.Text)
 	e.Version = r.Version
 	if c.exists {
 		e.OldVersion = c.old.Version
 	}
-	rule := c.policy.Rule(r.Kind)
-	keep := engine.Retention{Versions: rule.HistoryVersions, AgeMs: rule.HistoryAgeMs}
-	if r.List != 0 {
-		c.tx.AppendRecord(c.key, r, c.added, &e, keep)
-	} else {
-		c.tx.PutRecord(c.key, r, &e, keep)
+	if superseded != nil {
+		superseded.end()
 	}
+	c.put(r, &e)
 	if x := c.options.expiry; x != expiryNone && x != expiryOther {
 		c.tx.Notify(engine.EventGeneric, "expire", c.key.Text)
 	}
@@ -237,6 +240,17 @@ func (c *change) oldWhole() *memory.Record {
 		c.stood.Decode(&c.old)
 	}
 	return &c.old
+}
+
+// put writes the new record, of whose right to be nothing is left to ask.
+func (c *change) put(r *memory.Record, e *memory.Event) {
+	rule := c.policy.Rule(r.Kind)
+	keep := engine.Retention{Versions: rule.HistoryVersions, AgeMs: rule.HistoryAgeMs}
+	if r.List != 0 {
+		c.tx.AppendRecord(c.key, r, c.added, e, keep)
+	} else {
+		c.tx.PutRecord(c.key, r, e, keep)
+	}
 }
 
 // done remembers the command's ID.
@@ -300,6 +314,11 @@ type attributes struct {
 	meta          []byte
 	pin           pinning
 	schema        []byte
+	validFrom     int64
+	hasValidFrom  bool
+	validUntil    int64
+	hasValidUntil bool
+	supersedes    []byte
 }
 
 // pinning is PIN or UNPIN.
@@ -329,8 +348,13 @@ func attributeClauses[T any](field func(T) *attributes) []grammar.Node {
 		}).After("META").Typed(grammar.TypeString).Sample("{}"),
 		grammar.Enum("pinning", func(a *attributes) *pinning { return &a.pin }, "PIN", "UNPIN"),
 		parsed("schema", "SCHEMA", parseSchemaName, func(a *attributes) *[]byte { return &a.schema }).Sample("note"),
-		unsupported[*attributes]("SUPERSEDES"), unsupported[*attributes]("VECTOR"),
-		unsupported[*attributes]("VALIDFROM"), unsupported[*attributes]("VALIDUNTIL"),
+		unsupported[*attributes]("VECTOR"),
+		timeNode("valid-from", "VALIDFROM", func(a *attributes) *int64 { return &a.validFrom }).
+			Present(grammar.BoolOf(func(a *attributes) *bool { return &a.hasValidFrom })),
+		timeNode("valid-until", "VALIDUNTIL", func(a *attributes) *int64 { return &a.validUntil }).
+			Present(grammar.BoolOf(func(a *attributes) *bool { return &a.hasValidUntil })),
+		grammar.Key("superseded", func(a *attributes) *[]byte { return &a.supersedes }, grammar.RW|grammar.Access|grammar.Update).
+			After("SUPERSEDES").Searched(),
 	} {
 		clauses = append(clauses, grammar.Lift(field, n))
 	}
@@ -362,6 +386,16 @@ func (a *attributes) apply(c *change, r *memory.Record) (err error) {
 	if a.pin != pinKept {
 		r.Pinned = a.pin == pinOn
 	}
+	if a.hasValidFrom {
+		r.ValidFromMs = a.validFrom
+	}
+	if a.hasValidUntil {
+		r.ValidUntilMs = a.validUntil
+	}
+	if r.ValidUntilMs != 0 && r.ValidFromMs >= r.ValidUntilMs {
+		return ErrValidity
+	}
+	c.supersedes = a.supersedes
 	return c.adoptSchema(r, a.schema)
 }
 
@@ -370,6 +404,9 @@ func (a *attributes) parts() [][]byte {
 	var numbers [12]byte
 	binary.BigEndian.PutUint64(numbers[:], math.Float64bits(a.confidence))
 	numbers[8], numbers[9], numbers[10], numbers[11] = byte(a.kind), flagByte(a.hasConfidence), flagByte(a.hasTags)|flagByte(a.hasAnchor)<<1, byte(a.pin)
-	parts := [][]byte{numbers[:], a.source, a.anchor, a.meta, a.schema}
+	validity := []byte{flagByte(a.hasValidFrom) | flagByte(a.hasValidUntil)<<1}
+	validity = binary.BigEndian.AppendUint64(validity, uint64(a.validFrom))
+	validity = binary.BigEndian.AppendUint64(validity, uint64(a.validUntil))
+	parts := [][]byte{numbers[:], validity, a.source, a.anchor, a.meta, a.schema, a.supersedes}
 	return append(parts, a.tags...)
 }

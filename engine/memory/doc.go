@@ -35,6 +35,20 @@
 // that limits are checked without reading them. Space around elements goes when
 // an array becomes a list; elements stay byte for byte.
 //
+// # Conflicts, and records that take the place of others
+//
+// ONCONFLICT compares a change with what stands: NEWEST by event time (TIME, else
+// now; of equal times the later to arrive wins), CONFIDENCE by the confidence that
+// the change states (one that states none is as sure as what stands). The loser
+// changes nothing, not even a deadline, and is replied to as unchanged. FAIL makes
+// an error of what NEWEST would leave standing; that nothing at all happened
+// meanwhile is what IFVERSION asks.
+//
+// SUPERSEDES makes a version of the older record whose validity ends where that of
+// the newer one begins (VALIDFROM, else its event time), with an event of its own,
+// in the same change. A validity that has ended already stays as it is. There are
+// no cycles to find: a record does not say what it took the place of.
+//
 // # The chain
 //
 // A stored event begins with its own link: SHA-256 over the link before, the
