@@ -15,7 +15,7 @@ func memoryCommands() []*Command {
 	return []*Command{
 		memSetCommand(), memPatchCommand(), memAppendCommand(), memForgetCommand(), memRollbackCommand(),
 		memGetCommand(), memMGetCommand(), memHistoryCommand(), memDiffCommand(),
-		memLinkCommand(), memUnlinkCommand(), memLinksCommand(), memRecallCommand(), memAuditCommand(), memNSCommand(),
+		memLinkCommand(), memUnlinkCommand(), memLinksCommand(), memRecallCommand(), memLoadCommand(), memAuditCommand(), memNSCommand(),
 		memSchemaCommand(), memPolicyCommand(), memConsentCommand(),
 		memSessionCommand(), memStatsCommand(), memDebugCommand(), memGrantCommand(), memRevokeCommand(),
 	}
@@ -25,7 +25,7 @@ func memoryCommands() []*Command {
 // They are no commands: COMMAND does not list them.
 func laterMemoryCommands() []string {
 	return []string{
-		"mem.apply", "mem.erase", "mem.export", "mem.import", "mem.load",
+		"mem.apply", "mem.erase", "mem.export", "mem.import",
 	}
 }
 
@@ -81,6 +81,18 @@ func textNode[T any](name, word string, limit memory.Limit, field func(T) *[]byt
 		*field(p) = arg
 		return fromMemory(memory.CheckText(name, arg, limit))
 	}).After(word).Sample("text")
+}
+
+// vectorNode declares VECTOR: float32, little-endian; an empty one is none.
+func vectorNode[T any](field func(T) *[]byte) grammar.Node {
+	return grammar.Value("blob", func(p T, arg []byte) *grammar.Error {
+		*field(p) = arg
+		if len(arg) == 0 {
+			return nil
+		}
+		_, err := engine.ParseVector(arg)
+		return fromMemory(err)
+	}).After("VECTOR").Typed(grammar.TypeString).Sample("\x00\x00\x80\x3f")
 }
 
 // format is FORMAT, where the only other form is JSON.
@@ -254,7 +266,7 @@ func writeField(w *reply.Writer, f *memory.Field) {
 	switch f.Kind {
 	case memory.FieldNull:
 		w.Null()
-	case memory.FieldText, memory.FieldDocument:
+	case memory.FieldText, memory.FieldDocument, memory.FieldVector:
 		w.Bulk(f.Bytes)
 	case memory.FieldInteger, memory.FieldFlag:
 		w.Int(f.Integer)

@@ -17,6 +17,7 @@ import (
 type memRecallParams struct {
 	scope         []byte
 	query         []byte
+	vector        []byte
 	kinds         [][]byte
 	tagMatch      tagMatch
 	tags          [][]byte
@@ -33,6 +34,7 @@ type memRecallParams struct {
 	halfLife      int64 // seconds
 	weights       []float64
 	neighbours    int64
+	expand        int64
 	format        recallFormat
 	explain       bool
 }
@@ -60,6 +62,7 @@ const (
 	recallTopKMax     = 1000       // mem-recall-topk: longer results are what MEM.NS LIST is for
 	recallBudgetMax   = 10_000_000 // tokens; more than any model reads
 	recallHalfLifeMax = 1 << 32    // seconds, 136 years
+	recallExpandMax   = 3          // mem-recall-expand: what is further away has little left of a score
 )
 
 // memRecallCommand: pinned records come first where a BUDGET is to be filled,
@@ -83,13 +86,14 @@ func memRecallCommand() *Command {
 		return runMemRecall(tx, p, m, w)
 	}), g, func(p *memRecallParams, visit func([]byte, grammar.KeyFlags)) {
 		visit(p.shared, grammar.RO|grammar.Access|grammar.NotKey)
-	}), g, func(p *memRecallParams) bool { return p.query == nil && p.filter == nil && p.tagMatch == 0 })
+	}), g, func(p *memRecallParams) bool { return p.query == nil && p.vector == nil && p.filter == nil && p.tagMatch == 0 })
 }
 
 // recallFilters say which records may be recalled.
 func recallFilters() []grammar.Node {
 	return []grammar.Node{
 		textNode("query", "QUERY", memory.LimitAnchor(), func(p *memRecallParams) *[]byte { return &p.query }),
+		vectorNode(func(p *memRecallParams) *[]byte { return &p.vector }),
 		grammar.Counted("numkinds", "kind", func(p *memRecallParams) *[][]byte { return &p.kinds }).After("KIND").Sample("1", "profile"),
 		grammar.Block("tags",
 			grammar.Enum("match", func(p *memRecallParams) *tagMatch { return &p.tagMatch }, "ANY", "ALL"),
@@ -104,7 +108,7 @@ func recallFilters() []grammar.Node {
 		parsed("confidence", "MINCONFIDENCE", memory.ParseConfidence, func(p *memRecallParams) *float64 { return &p.minConfidence }).Sample("0.5"),
 		grammar.Bytes("segment", func(p *memRecallParams) *[]byte { return &p.session }).After("SESSION"),
 		grammar.Bytes("scope", func(p *memRecallParams) *[]byte { return &p.shared }).After("SHARED").Typed(grammar.TypePattern),
-		unsupported[*memRecallParams]("VECTOR"), unsupported[*memRecallParams]("AT"), unsupported[*memRecallParams]("EXPAND"),
+		unsupported[*memRecallParams]("AT"),
 	}
 }
 
@@ -118,6 +122,8 @@ func recallShape() []grammar.Node {
 		grammar.Floats("weight", func(p *memRecallParams) *[]float64 { return &p.weights }, func(*memRecallParams) int64 { return 3 }).After("WEIGHTS"),
 		grammar.Int("turns", func(p *memRecallParams) *int64 { return &p.neighbours }).After("NEIGHBOURS").
 			Range(0, recall.NeighboursMax).Default(recall.DefaultNeighbours),
+		grammar.Int("steps", func(p *memRecallParams) *int64 { return &p.expand }).After("EXPAND").
+			Range(1, recallExpandMax).Fail(grammar.OutOfRange, string(ErrExpand)),
 		grammar.Enum("format", func(p *memRecallParams) *recallFormat { return &p.format }, "ROWS", "PROMPT", "JSON").
 			After("FORMAT").Fail(grammar.Syntax, string(ErrFormat)),
 		grammar.Token("EXPLAIN", func(p *memRecallParams) *bool { return &p.explain }),
@@ -135,7 +141,7 @@ func checkRecall(p *memRecallParams) *grammar.Error {
 }
 
 func (p *memRecallParams) ranking() recall.Ranking {
-	r := recall.Ranking{Weights: recall.DefaultWeights(), HalfLifeMs: p.halfLife * 1000}
+	r := recall.Ranking{Weights: recall.DefaultWeights()}
 	if len(p.weights) == 3 {
 		r.Weights = recall.Weights{Relevance: p.weights[0], Recency: p.weights[1], Confidence: p.weights[2]}
 	}
@@ -147,13 +153,17 @@ func (p *memRecallParams) ranking() recall.Ranking {
 type candidate struct {
 	stored     engine.Stored
 	hit        recall.Hit
-	relevance  float64 // the hit's score as a share of its owner's ceiling
+	text       float64 // the hit's score as a share of its owner's ceiling
+	cosine     float64 // of its vector and the one asked for; 0: none, or the other way
+	hasVector  bool
+	relevance  float64 // of both
 	updatedMs  int64
 	confidence float64
-	halfLifeMs int64 // its policy's; 0: the recall's
 	pinned     bool
 	tier       recall.Tier
 	score      recall.Score
+	linked     float64         // what is left of a score that came over links; 0: none
+	says       recall.Shingles // what tells whether another one says the same
 	tokens     int
 }
 
@@ -162,14 +172,22 @@ type recalling struct {
 	tx     *engine.Tx
 	params *memRecallParams
 	*recallMemory
-	kinds      [8]bool
+	kinds      [8]bool // wanted, if someKinds
+	someKinds  bool
 	filter     *memory.Filter // nil: none
+	vector     []float32      // asked for; nil: none
 	err        error          // the filter's
-	unfiltered bool           // every record that stands is wanted
+	unfiltered bool           // every record of the kinds that stands is wanted
 	limit      int            // hits asked of each owner's index
 	record     memory.Record  // of the candidate that is looked at
-	unseen     float64        // no hit that was not asked for is more relevant
-	scanned    int
+	newest     int            // without a query only so many of each source are looked at; 0: all
+	ranks      recall.Ranking
+	unseen     unseen
+
+	unseenRelevance float64
+	scanned         int
+	collapsed       int   // candidates that say what a better one says
+	nowMs           int64 // the moment that is recalled
 }
 
 // recallMemory is what one recall leaves to the next: memory alone.
@@ -177,6 +195,8 @@ type recallMemory struct {
 	searcher recall.Searcher
 	found    []candidate
 	ranked   []*candidate // found, the best first
+	chosen   []*candidate
+	shingles recall.Shingles
 	fields   []memory.Field
 }
 
@@ -184,10 +204,11 @@ type recallMemory struct {
 func (m *recallMemory) forget() {
 	clear(m.found)
 	clear(m.ranked)
+	clear(m.chosen)
 	clear(m.fields[:cap(m.fields)])
-	m.found, m.ranked = m.found[:0], m.ranked[:0]
-	if cap(m.found) > 4096 {
-		m.found, m.ranked = nil, nil
+	m.found, m.ranked, m.chosen = m.found[:0], m.ranked[:0], m.chosen[:0]
+	if cap(m.found) > 4096 || cap(m.shingles) > 1<<16 {
+		m.found, m.ranked, m.chosen, m.shingles = nil, nil, nil, nil
 	}
 }
 
@@ -196,7 +217,7 @@ func (m *recallMemory) forget() {
 const surplus = 64
 
 func runMemRecall(tx *engine.Tx, p *memRecallParams, m *recallMemory, w *reply.Writer) error {
-	r := recalling{tx: tx, params: p, recallMemory: m, limit: int(p.topK) + surplus}
+	r := recalling{tx: tx, params: p, recallMemory: m, limit: int(p.topK) + surplus, nowMs: tx.NowMs()}
 	if err := r.readFilters(); err != nil {
 		return err
 	}
@@ -205,25 +226,32 @@ func runMemRecall(tx *engine.Tx, p *memRecallParams, m *recallMemory, w *reply.W
 		return err
 	}
 	sources := r.sources(own, nil)
-	if p.shared != nil {
-		shared, err := tx.Layout().ParseScope(p.shared)
-		if err != nil {
-			return err
-		}
-		sources = append(sources, r.sources(shared, &own)...)
+	if sources, err = r.withShared(sources, &own); err != nil {
+		return err
 	}
+	chosen, err := r.recall(sources)
+	if err != nil {
+		return err
+	}
+	r.note(sources, chosen)
+	return r.show(chosen, w)
+}
+
+// recall gives the best candidates of the sources.
+func (r *recalling) recall(sources []source) ([]*candidate, error) {
 	for {
-		r.found, r.unseen, r.scanned = r.found[:0], 0, 0
+		r.found, r.unseen, r.scanned = r.found[:0], unseen{}, 0
 		for i := range sources {
 			r.gather(&sources[i])
 		}
 		if r.err != nil {
-			return r.err
+			return nil, r.err
 		}
-		if r.rank(); r.settled() {
-			chosen := r.choose()
-			r.note(sources, chosen)
-			return r.show(chosen, w)
+		r.rank()
+		r.expand(sources)
+		r.putPinnedFirst()
+		if chosen := r.best(); r.settled(chosen) {
+			return r.pack(chosen), nil
 		}
 		r.limit *= 4
 	}
@@ -244,6 +272,12 @@ func (r *recalling) note(sources []source, chosen []*candidate) {
 	}
 }
 
+// only makes one kind the only one wanted.
+func (r *recalling) only(kind memory.Kind) {
+	r.kinds = [8]bool{}
+	r.kinds[kind], r.someKinds = true, true
+}
+
 // readFilters reads what is asked of records but their scope.
 func (r *recalling) readFilters() (err error) {
 	p := r.params
@@ -252,14 +286,19 @@ func (r *recalling) readFilters() (err error) {
 		if err != nil {
 			return err
 		}
-		r.kinds[kind] = true
+		r.kinds[kind], r.someKinds = true, true
+	}
+	if len(p.vector) > 0 {
+		if r.vector, err = engine.ParseVector(p.vector); err != nil {
+			return err
+		}
 	}
 	if p.filter != nil {
 		if r.filter, err = memory.ParseFilter(p.filter); err != nil {
 			return err
 		}
 	}
-	r.unfiltered = len(p.kinds) == 0 && p.tagMatch == 0 && !p.hasFrom && !p.hasTo && p.minConfidence == 0 &&
+	r.unfiltered = p.tagMatch == 0 && !p.hasFrom && !p.hasTo && p.minConfidence == 0 &&
 		len(p.schema) == 0 && r.filter == nil
 	return nil
 }

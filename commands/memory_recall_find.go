@@ -7,6 +7,7 @@ import (
 	"reminis/engine"
 	"reminis/engine/memory"
 	"reminis/engine/recall"
+	"reminis/engine/vector"
 )
 
 // This file owns the candidates of a recall: which owners are looked at, and which
@@ -30,38 +31,93 @@ func (r *recalling) sources(scope memory.Scope, except *memory.Scope) (list []so
 	return list
 }
 
+// withShared adds the owners of the shared scope, but for what is in the own one.
+func (r *recalling) withShared(list []source, own *memory.Scope) ([]source, error) {
+	if r.params.shared == nil {
+		return list, nil
+	}
+	shared, err := r.tx.Layout().ParseScope(r.params.shared)
+	if err != nil {
+		return nil, err
+	}
+	return append(list, r.sources(shared, own)...), nil
+}
+
 func (r *recalling) accepts(from *source, s *engine.Stored) bool {
 	return from.scope.Contains(s.Key) && (from.except == nil || !from.except.Contains(s.Key)) && r.admits(s)
 }
 
 // gather adds the candidates of a source.
 func (r *recalling) gather(from *source) {
-	if len(r.params.query) > 0 {
+	if len(r.params.query) > 0 || r.vector != nil {
 		r.search(from)
 		return
 	}
+	consider := func(part engine.Stored, _ uint64) bool {
+		r.scanned++
+		if r.accepts(from, &part) {
+			r.add(from, part, recall.Hit{}, 0)
+		}
+		return true
+	}
+	if r.newest > 0 {
+		r.gatherNewest(from, consider)
+		return
+	}
 	eachRecord(r.tx, from.view, from.scope, nil, func(s engine.Stored, doc uint64) bool {
-		from.view.Parts(s, doc, func(part engine.Stored, _ uint64) bool {
-			r.scanned++
-			if r.accepts(from, &part) {
-				r.add(from, part, recall.Hit{}, 0)
-			}
-			return true
-		})
+		from.view.Parts(s, doc, consider)
 		return true
 	})
 }
 
-func (r *recalling) search(from *source) {
-	p := r.params
-	query := recall.Query{Text: string(p.query), Limit: r.limit, Neighbours: int(p.neighbours)}
-	if !r.unfiltered || from.view.Perishable > 0 || from.except != nil || string(from.scope.Text()) != from.view.Name {
-		query.Accept = func(doc uint64) bool {
-			s, ok := from.view.ByDoc(doc)
-			return ok && r.accepts(from, &s)
+// newestWalk is how many records and items a recall without a query passes over
+// for each that it wants, when it wants the newest ones.
+const newestWalk = 100
+
+// gatherNewest considers the newest records of the kinds wanted.
+func (r *recalling) gatherNewest(from *source, consider func(engine.Stored, uint64) bool) {
+	wanted, walk := r.newest, newestWalk*r.newest
+	from.view.Newest(func(s engine.Stored, doc uint64) bool {
+		if r.kinds[s.Kind] {
+			consider(s, doc)
+			wanted--
 		}
+		walk--
+		return wanted > 0 && walk > 0
+	})
+}
+
+// search adds what the text and the vector asked for find. A record that only one
+// of them finds counts for the other what it has: a cosine is computed, and the
+// text's share is nothing.
+func (r *recalling) search(from *source) {
+	first := len(r.found)
+	accept := r.acceptor(from)
+	if len(r.params.query) > 0 {
+		r.searchText(from, accept)
 	}
-	result := r.searcher.Search(from.view.Index(), query)
+	if r.vector != nil {
+		r.searchVectors(from, accept, first)
+	}
+	if r.params.budget > 0 {
+		r.addPinned(from, first)
+	}
+}
+
+// acceptor says which documents may be hits; nil: all.
+func (r *recalling) acceptor(from *source) func(doc uint64) bool {
+	if r.unfiltered && !r.someKinds && from.view.Perishable == 0 && from.except == nil && string(from.scope.Text()) == from.view.Name {
+		return nil
+	}
+	return func(doc uint64) bool {
+		s, ok := from.view.ByDoc(doc)
+		return ok && r.accepts(from, &s)
+	}
+}
+
+func (r *recalling) searchText(from *source, accept func(doc uint64) bool) {
+	result := r.searcher.Search(from.view.Index(), recall.Query{Text: string(r.params.query),
+		Limit: r.limit, Neighbours: int(r.params.neighbours), Accept: accept})
 	r.scanned += result.Scanned
 	for _, hit := range result.Hits {
 		if s, ok := from.view.ByDoc(hit.ID); ok {
@@ -69,16 +125,50 @@ func (r *recalling) search(from *source) {
 		}
 	}
 	if n := len(result.Hits); n == r.limit {
-		r.unseen = max(r.unseen, result.Hits[n-1].Score/result.Ceiling)
+		r.unseen.text = max(r.unseen.text, result.Hits[n-1].Score/result.Ceiling)
 	}
-	if p.budget == 0 {
+}
+
+// searchVectors adds the records whose vectors are most like the one asked for to
+// those of the source that were found by text, from a place on.
+func (r *recalling) searchVectors(from *source, accept func(doc uint64) bool, first int) {
+	vectors := from.view.Vectors()
+	if vectors == nil {
 		return
 	}
+	if err := memory.CheckDimensions(len(r.vector), vectors.Dimensions()); err != nil {
+		r.err = err
+		return
+	}
+	result := vectors.Search(vector.Query{Vector: r.vector, Limit: r.limit, Accept: accept})
+	r.scanned += result.Scanned
+	for _, hit := range result.Hits {
+		if hit.Score <= 0 {
+			break
+		}
+		if r.isFound(first, hit.ID) {
+			continue // its cosine is known
+		}
+		if s, ok := from.view.ByDoc(hit.ID); ok {
+			r.add(from, s, recall.Hit{ID: hit.ID}, 0)
+		}
+	}
+	if n := len(result.Hits); n == r.limit {
+		r.unseen.cosine = max(r.unseen.cosine, result.Hits[n-1].Score)
+	}
+}
+
+// isFound says whether a document is among the candidates from a place on.
+func (r *recalling) isFound(first int, doc uint64) bool {
+	return slices.ContainsFunc(r.found[first:], func(c candidate) bool { return c.hit.ID == doc })
+}
+
+// addPinned adds the pinned records of a source that were not found.
+func (r *recalling) addPinned(from *source, first int) {
 	from.view.Pinned(func(s engine.Stored, doc uint64) bool {
 		from.view.Parts(s, doc, func(part engine.Stored, doc uint64) bool {
-			isHit := slices.ContainsFunc(result.Hits, func(h recall.Hit) bool { return h.ID == doc })
 			r.scanned++
-			if !isHit && r.accepts(from, &part) {
+			if !r.isFound(first, doc) && r.accepts(from, &part) {
 				r.add(from, part, recall.Hit{}, 0)
 			}
 			return true
@@ -90,19 +180,18 @@ func (r *recalling) search(from *source) {
 // admits says whether a record stands and passes the filters.
 func (r *recalling) admits(s *engine.Stored) bool {
 	p, rec := r.params, &r.record
-	if r.tx.Past(s.DeadlineMs) {
+	if r.tx.Past(s.DeadlineMs) || r.someKinds && !r.kinds[s.Kind] {
 		return false
 	}
 	if r.unfiltered && s.Lasting {
 		return true
 	}
 	s.Decode(rec)
-	return rec.ValidAt(r.tx.NowMs()) && rec.Confidence >= p.minConfidence &&
-		(len(p.kinds) == 0 || r.kinds[rec.Kind]) &&
+	return rec.ValidAt(r.nowMs) && rec.Confidence >= p.minConfidence &&
 		(!p.hasFrom || rec.UpdatedMs >= p.from) && (!p.hasTo || rec.UpdatedMs <= p.to) &&
 		(p.tagMatch == 0 || p.tagged(rec)) &&
 		(len(p.schema) == 0 || p.shaped(rec)) &&
-		(r.filter == nil || r.fits(rec))
+		(r.filter == nil || r.fits(s.Key, rec))
 }
 
 // shaped says whether a record has the schema asked for, in any version unless one
@@ -115,11 +204,12 @@ func (p *memRecallParams) shaped(rec *memory.Record) bool {
 	return bytes.Equal(name, p.schema)
 }
 
-// fits says whether the filter holds.
-func (r *recalling) fits(rec *memory.Record) bool {
+// fits says whether the filter holds of what may be shown of a record.
+func (r *recalling) fits(key []byte, rec *memory.Record) bool {
 	if r.err != nil {
 		return false
 	}
+	mask(r.tx.Policy(key), rec)
 	yes, err := r.filter.Accepts(rec.Value, rec.Text)
 	r.err = err
 	return yes
@@ -135,11 +225,19 @@ func (p *memRecallParams) tagged(rec *memory.Record) bool {
 }
 
 // add makes a record a candidate.
-func (r *recalling) add(from *source, s engine.Stored, hit recall.Hit, relevance float64) {
+func (r *recalling) add(from *source, s engine.Stored, hit recall.Hit, text float64) {
+	r.found = append(r.found, r.candidate(from, s, hit, text))
+}
+
+func (r *recalling) candidate(from *source, s engine.Stored, hit recall.Hit, text float64) candidate {
 	rec := &r.record
 	s.Decode(rec)
-	r.found = append(r.found, candidate{stored: s, hit: hit, relevance: relevance, updatedMs: rec.UpdatedMs,
-		confidence: rec.Confidence, halfLifeMs: r.halfLifeMs(s.Key, rec.Kind), pinned: rec.Pinned, tier: r.tier(from, s.Key)})
+	c := candidate{stored: s, hit: hit, text: text, updatedMs: rec.UpdatedMs,
+		confidence: rec.Confidence, pinned: rec.Pinned, tier: r.tier(from, s.Key)}
+	if r.vector != nil && len(rec.Vector) == 4*len(r.vector) && s.Item == 0 {
+		c.hasVector, c.cosine = true, max(0, vector.Cosine(rec.Vector, r.vector))
+	}
+	return c
 }
 
 func (r *recalling) tier(from *source, key []byte) recall.Tier {

@@ -3,7 +3,6 @@ package commands
 import (
 	"bytes"
 	"cmp"
-	"math"
 	"slices"
 
 	"reminis/engine/memory"
@@ -16,59 +15,149 @@ import (
 // rank scores the candidates and puts them in order: by score, then the newest,
 // then by key and the newest item.
 func (r *recalling) rank() {
-	ranking := r.ranking()
+	r.ranks = r.ranking()
 	r.ranked = r.ranked[:0]
 	for i := range r.found {
 		c := &r.found[i]
-		c.score = ranking.Score(recall.Signals{
-			Relevance: c.relevance, AgeMs: r.tx.NowMs() - c.updatedMs, Confidence: c.confidence, Tier: c.tier, HalfLifeMs: c.halfLifeMs})
+		c.score = r.score(c)
 		r.ranked = append(r.ranked, c)
 	}
+	r.order()
+}
+
+func (r *recalling) score(c *candidate) recall.Score {
+	return r.ranks.Score(recall.Signals{Relevance: c.relevance, AgeMs: r.nowMs - c.updatedMs,
+		HalfLifeMs: r.halfLifeMs(c), Confidence: c.confidence, Tier: c.tier})
+}
+
+func (r *recalling) order() {
 	slices.SortFunc(r.ranked, func(a, b *candidate) int {
 		return cmp.Or(cmp.Compare(b.score.Total, a.score.Total), cmp.Compare(b.updatedMs, a.updatedMs),
 			bytes.Compare(a.stored.Key, b.stored.Key), cmp.Compare(b.stored.Item, a.stored.Item))
 	})
 }
 
-// halfLifeMs is a record's own by its policy, where the command states none.
-func (r *recalling) halfLifeMs(key []byte, kind memory.Kind) int64 {
-	if r.params.halfLife != 0 {
-		return 0
+// halfLifeMs is how fast a candidate ages: as the command says, else a policy, else
+// its kind.
+func (r *recalling) halfLifeMs(c *candidate) int64 {
+	if r.params.halfLife > 0 {
+		return r.params.halfLife * 1000
 	}
-	ms, ok := r.tx.Policy(key).HalfLifeMs(kind)
-	if ok && ms == 0 {
-		return math.MaxInt64 // it never fades
+	if r.tx.Rules().Policies().Len() > 0 {
+		if ms, ok := r.tx.Policy(c.stored.Key).HalfLifeMs(c.stored.Kind); ok {
+			return ms
+		}
 	}
-	return ms
+	return c.stored.Kind.Rule().HalfLifeMs
 }
 
+// Text and vector count alike: neither is known to be better for what is asked.
+// Each is taken as a share of the best candidate's, so that it does not matter in
+// what its scores are counted. Rejected: reciprocal ranks, which forget how much
+// better the first is than the second.
+const (
+	textWeight   = 0.5
+	vectorWeight = 0.5
+)
+
+// unseen is what no hit that was not asked for has more of.
+type unseen struct{ text, cosine float64 }
+
+// ranking weighs what the candidates were found by, and sets their relevance.
 func (r *recalling) ranking() recall.Ranking {
 	ranking := r.params.ranking()
+	most := unseen{}
 	for i := range r.found {
-		ranking.RelevanceMax = max(ranking.RelevanceMax, r.found[i].relevance)
+		most.text, most.cosine = max(most.text, r.found[i].text), max(most.cosine, r.found[i].cosine)
 	}
+	for i := range r.found {
+		c := &r.found[i]
+		c.relevance = r.fuse(c.text, c.cosine, c.hasVector, most)
+		ranking.RelevanceMax = max(ranking.RelevanceMax, c.relevance)
+	}
+	r.unseenRelevance = r.fuse(r.unseen.text, r.unseen.cosine, r.unseen.cosine > 0, most)
 	return ranking
 }
 
-// settled says whether no hit that was not asked for could be among the best: not
-// even if it were of this moment and beyond doubt.
-func (r *recalling) settled() bool {
-	k := int(r.params.topK)
-	if r.unseen == 0 || len(r.ranked) < k {
-		return true
+// fuse is the relevance of a candidate. Who has no vector is judged by text alone.
+func (r *recalling) fuse(text, cosine float64, hasVector bool, most unseen) float64 {
+	switch {
+	case r.vector == nil:
+		return text
+	case len(r.params.query) == 0:
+		return cosine
 	}
-	best := r.ranking().Score(recall.Signals{Relevance: r.unseen, Confidence: 1, Tier: recall.TierSession})
-	return r.ranked[k-1].score.Total > best.Total
+	share := 0.0
+	if most.text > 0 {
+		share = text / most.text
+	}
+	if !hasVector || most.cosine == 0 {
+		return share
+	}
+	return float64(textWeight*share) + float64(vectorWeight*(cosine/most.cosine))
 }
 
-// choose takes the best, as many as TOPK and BUDGET allow.
-func (r *recalling) choose() []*candidate {
-	p := r.params
-	chosen := r.ranked
-	if p.budget > 0 {
-		slices.SortStableFunc(chosen, func(a, b *candidate) int { return int(flagByte(b.pinned)) - int(flagByte(a.pinned)) })
+// settled says whether no hit that was not asked for could be among the chosen:
+// not even if it were of this moment and beyond doubt.
+func (r *recalling) settled(chosen []*candidate) bool {
+	if r.unseenRelevance == 0 {
+		return true
 	}
-	chosen = chosen[:min(int(p.topK), len(chosen))]
+	if len(chosen) < int(r.params.topK) {
+		return r.collapsed == collapsedMax
+	}
+	best := r.ranks.Score(recall.Signals{Relevance: r.unseenRelevance, Confidence: 1, Tier: recall.TierSession})
+	return chosen[len(chosen)-1].score.Total > best.Total
+}
+
+// putPinnedFirst puts pinned records before others where a BUDGET is filled.
+func (r *recalling) putPinnedFirst() {
+	if r.params.budget > 0 {
+		slices.SortStableFunc(r.ranked, func(a, b *candidate) int { return int(flagByte(b.pinned)) - int(flagByte(a.pinned)) })
+	}
+}
+
+// collapsedMax is how many candidates that say what others say a recall leaves out
+// before it looks no further.
+const collapsedMax = 1000
+
+// best takes the first TOPK candidates, of those that say the same the better one.
+func (r *recalling) best() []*candidate {
+	chosen, limit := r.chosen[:0], int(r.params.topK)
+	r.collapsed, r.shingles = 0, r.shingles[:0]
+	for _, c := range r.ranked {
+		if len(chosen) == limit || r.collapsed == collapsedMax {
+			break
+		}
+		if r.isRepeated(c, chosen) {
+			r.collapsed++
+			continue
+		}
+		chosen = append(chosen, c)
+	}
+	r.chosen = chosen
+	return chosen
+}
+
+// isRepeated says whether a better one that says the same was chosen; if not, it
+// leaves what tells so with the candidate.
+func (r *recalling) isRepeated(c *candidate, chosen []*candidate) bool {
+	c.stored.Decode(&r.record)
+	first := len(r.shingles)
+	r.shingles = recall.AppendShingles(r.shingles, r.record.Value)
+	c.says = r.shingles[first:]
+	for _, better := range chosen {
+		if c.says.Alike(better.says) {
+			r.shingles = r.shingles[:first]
+			return true
+		}
+	}
+	return false
+}
+
+// pack takes of the chosen what BUDGET has room for, pinned ones first.
+func (r *recalling) pack(chosen []*candidate) []*candidate {
+	p := r.params
 	if p.budget == 0 && !p.explain {
 		return chosen
 	}
@@ -82,7 +171,7 @@ func (r *recalling) choose() []*candidate {
 	}
 	budget := int(p.budget)
 	if p.format == recallPrompt {
-		budget -= recall.Estimate(memory.PromptHeader)
+		budget -= recall.Estimate([]byte(memory.PromptHeader))
 	}
 	places, _ := recall.Pack(items, budget)
 	packed := make([]*candidate, len(places))

@@ -15,9 +15,9 @@ import (
 func (r *recalling) tokens(c *candidate) int {
 	decodeShown(r.tx, c.stored, &r.record)
 	if r.params.format == recallPrompt {
-		return recall.Estimate(string(r.promptLine(nil, c)))
+		return recall.Estimate(r.promptLine(nil, c))
 	}
-	return recall.Estimate(string(r.record.Value))
+	return recall.Estimate(r.record.Value)
 }
 
 func (r *recalling) show(chosen []*candidate, w *reply.Writer) error {
@@ -76,8 +76,10 @@ func (r *recalling) explain(c *candidate) []memory.Field {
 	return []memory.Field{
 		double("relevance", c.score.Relevance), double("recency", c.score.Recency), double("confidence", c.score.Confidence),
 		double("text", c.hit.Own), double("neighbour", c.hit.Lent),
+		double("vector", c.cosine), double("linked", c.linked),
 		{Name: "tier", Kind: memory.FieldText, Bytes: []byte([...]string{"session", "own", "shared"}[c.tier])},
 		{Name: "tokens", Kind: memory.FieldInteger, Integer: int64(c.tokens)},
 		{Name: "scanned", Kind: memory.FieldInteger, Integer: int64(r.scanned)},
+		{Name: "collapsed", Kind: memory.FieldInteger, Integer: int64(r.collapsed)},
 	}
 }

@@ -40,6 +40,11 @@ func (c *change) govern(r *memory.Record, fill bool) error {
 			return err
 		}
 	}
+	if len(r.Vector) > 0 {
+		if err := c.tx.CheckVector(owner, r.Vector); err != nil {
+			return err
+		}
+	}
 	return c.tx.CheckQuota(c.policy, c.key, r)
 }
 

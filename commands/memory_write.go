@@ -312,6 +312,8 @@ type attributes struct {
 	anchor        []byte
 	hasAnchor     bool
 	meta          []byte
+	vector        []byte
+	hasVector     bool
 	pin           pinning
 	schema        []byte
 	validFrom     int64
@@ -348,7 +350,8 @@ func attributeClauses[T any](field func(T) *attributes) []grammar.Node {
 		}).After("META").Typed(grammar.TypeString).Sample("{}"),
 		grammar.Enum("pinning", func(a *attributes) *pinning { return &a.pin }, "PIN", "UNPIN"),
 		parsed("schema", "SCHEMA", parseSchemaName, func(a *attributes) *[]byte { return &a.schema }).Sample("note"),
-		unsupported[*attributes]("VECTOR"),
+		vectorNode(func(a *attributes) *[]byte { return &a.vector }).
+			Present(grammar.BoolOf(func(a *attributes) *bool { return &a.hasVector })),
 		timeNode("valid-from", "VALIDFROM", func(a *attributes) *int64 { return &a.validFrom }).
 			Present(grammar.BoolOf(func(a *attributes) *bool { return &a.hasValidFrom })),
 		timeNode("valid-until", "VALIDUNTIL", func(a *attributes) *int64 { return &a.validUntil }).
@@ -383,6 +386,9 @@ func (a *attributes) apply(c *change, r *memory.Record) (err error) {
 	if len(a.meta) > 0 {
 		r.Meta = a.meta
 	}
+	if a.hasVector {
+		r.Vector = a.vector
+	}
 	if a.pin != pinKept {
 		r.Pinned = a.pin == pinOn
 	}
@@ -403,10 +409,10 @@ func (a *attributes) apply(c *change, r *memory.Record) (err error) {
 func (a *attributes) parts() [][]byte {
 	var numbers [12]byte
 	binary.BigEndian.PutUint64(numbers[:], math.Float64bits(a.confidence))
-	numbers[8], numbers[9], numbers[10], numbers[11] = byte(a.kind), flagByte(a.hasConfidence), flagByte(a.hasTags)|flagByte(a.hasAnchor)<<1, byte(a.pin)
+	numbers[8], numbers[9], numbers[10], numbers[11] = byte(a.kind), flagByte(a.hasConfidence), flagByte(a.hasTags)|flagByte(a.hasAnchor)<<1|flagByte(a.hasVector)<<2, byte(a.pin)
 	validity := []byte{flagByte(a.hasValidFrom) | flagByte(a.hasValidUntil)<<1}
 	validity = binary.BigEndian.AppendUint64(validity, uint64(a.validFrom))
 	validity = binary.BigEndian.AppendUint64(validity, uint64(a.validUntil))
-	parts := [][]byte{numbers[:], validity, a.source, a.anchor, a.meta, a.schema, a.supersedes}
+	parts := [][]byte{numbers[:], validity, a.source, a.anchor, a.meta, a.schema, a.vector, a.supersedes}
 	return append(parts, a.tags...)
 }

@@ -63,7 +63,7 @@ func (e *Engine) checkEntries(ks *keyspace, db int, count map[*Owner]int) (err e
 func (o *Owner) check(entries int) error {
 	view, items := o.index.View(), o.items.Len()
 	indexed, listed, err := o.records.Len()+items, 0, error(nil)
-	pinned := 0
+	pinned, profile, vectors := 0, 0, 0
 	var tally recordTally
 	sessions := newSessionIndex(0)
 	o.records.Scan(func(it item) bool {
@@ -96,6 +96,15 @@ func (o *Owner) check(entries int) error {
 		if r.Pinned {
 			pinned++
 		}
+		if len(r.Vector) > 0 {
+			vectors++
+		}
+		if r.Kind == memory.Profile {
+			profile++
+			if same, ok := o.profile.Get(it); err == nil && (!ok || &same[0] != &it[0]) {
+				err = fmt.Errorf("record %q is not found among the profile", it.key())
+			}
+		}
 		return err == nil
 	})
 	if n := o.records.Len(); err == nil && (n != entries || n+items != o.docs.Len() || indexed != view.Len() || listed != items) {
@@ -103,6 +112,12 @@ func (o *Owner) check(entries int) error {
 	}
 	if err == nil && pinned != o.pinned.Len() {
 		err = fmt.Errorf("%d pinned records, %d in their tree", pinned, o.pinned.Len())
+	}
+	if found := o.viewVectors(); err == nil && found != nil && vectors != found.Len() || found == nil && vectors > 0 {
+		err = fmt.Errorf("%d records with vectors, the index has others", vectors)
+	}
+	if err == nil && profile != o.profile.Len() {
+		err = fmt.Errorf("%d profile records, %d in their tree", profile, o.profile.Len())
 	}
 	if err == nil && tally != o.tally {
 		err = fmt.Errorf("the records count up to %+v, the owner has %+v", tally, o.tally)

@@ -10,6 +10,7 @@ import (
 	"reminis/engine/effect"
 	"reminis/engine/memory"
 	"reminis/engine/recall"
+	"reminis/engine/vector"
 )
 
 // This file owns consistent views of an owner and reading the past: what is
@@ -80,8 +81,10 @@ type OwnerView struct {
 	items   *btree.BTreeG[item]
 	docs    *btree.Map[uint64, item]
 	pinned  *btree.Map[uint64, item]
+	profile *btree.BTreeG[item]
 	facets  *facetMap
 	index   *recall.View
+	vectors *vector.View
 	pending []change
 	lost    bool
 	lastSeq uint64
@@ -105,6 +108,9 @@ func (tx *Tx) OwnerView(name []byte) (view *OwnerView, ok bool) {
 	}
 	return tx.viewOf(owner), true
 }
+
+// ReadSeq is not before the last batch that changed any owner.
+func (tx *Tx) ReadSeq() uint64 { return tx.e.owners.lastSeq.Load() }
 
 // ServerView is a view of the server's own chain.
 func (tx *Tx) ServerView() *OwnerView {
@@ -136,8 +142,8 @@ func (tx *Tx) viewOf(owner *Owner) *OwnerView {
 		Name: owner.name, Seq: tx.e.owners.lastSeq.Load(), Head: owner.link, Perishable: perishable,
 		consent: owner.consent, rules: tx.Rules(),
 		space: owner.space, records: owner.records.Copy(), items: owner.items.Copy(), docs: owner.docs.Copy(), pinned: owner.pinned.Copy(),
-		facets: owner.facets.Copy(),
-		index:  owner.index.View(), pending: slices.Clip(owner.pending), lost: owner.lost,
+		profile: owner.profile.Copy(), facets: owner.facets.Copy(),
+		index: owner.index.View(), vectors: owner.viewVectors(), pending: slices.Clip(owner.pending), lost: owner.lost,
 		lastSeq: owner.lastSeq, nowMs: tx.now, archive: tx.e.archive, forgotten: owner.forgotten,
 		key: owner.key, keyNumber: owner.keyNumber,
 	}
@@ -165,6 +171,31 @@ func (v *OwnerView) ByDoc(doc uint64) (Stored, bool) {
 // Pinned visits the pinned records until visit returns false.
 func (v *OwnerView) Pinned(visit func(r Stored, doc uint64) bool) {
 	v.pinned.Scan(func(doc uint64, it item) bool { return v.hides(it) || visit(stored(it, v.items), doc) })
+}
+
+// Profile visits the records of that kind, in order of key, until visit returns
+// false.
+func (v *OwnerView) Profile(visit func(r Stored) bool) {
+	v.profile.Scan(func(it item) bool { return v.hides(it) || visit(stored(it, v.items)) })
+}
+
+// Newest visits the records and items that were written last, from the newest on,
+// until visit returns false.
+func (v *OwnerView) Newest(visit func(r Stored, doc uint64) bool) {
+	v.docs.Reverse(func(doc uint64, it item) bool {
+		head := it
+		if it.isPart() {
+			head = v.headOf(it)
+		}
+		if v.hides(head) {
+			return true
+		}
+		s := stored(head, v.items)
+		if it.isPart() {
+			s.Item, s.part = it.number(), it
+		}
+		return visit(s, doc)
+	})
 }
 
 // Get is the record key as the view has it, expired or not.

@@ -10,12 +10,17 @@ import (
 // This file owns lists as views show them: item by item, and as they were. It
 // must not know how changes of the past are found.
 
-// itemOf is the record that an item belongs to, with the item.
-func (v *OwnerView) itemOf(it item) Stored {
+// headOf is the record that an item belongs to.
+func (v *OwnerView) headOf(it item) item {
 	if v.head == nil || string(v.head.key()) != string(it.recordKey()) {
 		v.head, _ = v.records.Get(newItem(it.recordKey(), 0, 0, nil))
 	}
-	s := stored(v.head, v.items)
+	return v.head
+}
+
+// itemOf is the record that an item belongs to, with the item.
+func (v *OwnerView) itemOf(it item) Stored {
+	s := stored(v.headOf(it), v.items)
 	s.Item, s.part = it.number(), it
 	return s
 }
@@ -35,6 +40,18 @@ func (v *OwnerView) Parts(s Stored, doc uint64, visit func(part Stored, doc uint
 func (v *OwnerView) Items(s Stored, first uint64, visit func(part Stored, doc uint64) bool) {
 	eachItem(v.items, s.Key, first, ^uint64(0), func(it item) bool { return visit(v.itemOf(it), it.doc()) })
 }
+
+// NewestItems visits the newest items of a list, at most limit, in order, until
+// visit returns false; of a record that is no list, none.
+func (v *OwnerView) NewestItems(s Stored, limit uint64, visit func(part Stored, doc uint64) bool) {
+	var r memory.Record
+	if mustDecode(s.Bytes, &r); r.List != 0 {
+		v.Items(s, r.Next-min(limit, r.Next), visit)
+	}
+}
+
+// IsList says whether a record that the view gave is a list.
+func (s *Stored) IsList() bool { return s.list }
 
 // pastList finds the items that versions of a record had, where the record was a
 // list.

@@ -62,14 +62,17 @@ func (e *Engine) RunIndexer() {
 	})
 }
 
-// build indexes what waits. The index is read under the owner's lock, because a
-// flush replaces it, and built outside of it.
+// build indexes what waits. The indexes are read under the owner's lock, because a
+// flush replaces them, and built outside of it.
 func (o *Owner) build() {
 	o.mu.Lock()
-	index := o.index
+	index, vectors := o.index, o.vectors
 	o.mu.Unlock()
 	if index.NeedsBuild() {
 		index.Build()
+	}
+	if vectors != nil && vectors.NeedsBuild() {
+		vectors.Build()
 	}
 }
 

@@ -220,6 +220,7 @@ func (tx *Tx) applyRecordAppend(db int, x *effect.Effect) {
 	if len(r.Anchor) > 0 {
 		owner.index.Add(tx.document(owner, it, r))
 	}
+	owner.addVector(it.doc(), r)
 	tx.put(db, x.Key, kindMemory, x.DeadlineMs, 0)
 	if r.Kind.Journaled() {
 		owner.remember(tx, change{kind: x.Kind, key: string(x.Key), version: uint64(x.Number), deadlineMs: x.DeadlineMs, list: x.List, value: it.record()}, x.Event)

@@ -12,6 +12,7 @@ import (
 	"reminis/engine/memory"
 	"reminis/engine/recall"
 	"reminis/engine/table"
+	"reminis/engine/vector"
 )
 
 // This file owns owners of memory records: what each holds, how it is found and
@@ -57,6 +58,7 @@ type Owner struct {
 	// items are those of the records that are lists.
 	items   *btree.BTreeG[item]
 	index   *recall.Index
+	vectors *vector.Index // nil until a record has one
 	lastDoc uint64
 	// lastList is the highest number that a list was given since the start.
 	lastList uint64
@@ -68,6 +70,8 @@ type Owner struct {
 	// records of them that are pinned. A list itself is in the index only when it
 	// has an anchor.
 	docs, pinned *btree.Map[uint64, item]
+	// profile are the records of that kind, by key.
+	profile *btree.BTreeG[item]
 	// tally counts the records.
 	tally    recordTally
 	sessions sessionIndex
@@ -166,7 +170,8 @@ func itemLess(a, b item) bool { return string(a.key()) < string(b.key()) }
 func (o *Owner) clear() {
 	o.records = btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
 	o.items = btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
-	o.index = recall.NewIndex()
+	o.profile = btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
+	o.index, o.vectors = recall.NewIndex(), nil
 	o.docs, o.pinned = &btree.Map[uint64, item]{}, &btree.Map[uint64, item]{}
 	o.tally = recordTally{}
 	o.sessions = newSessionIndex(o.sessions.lastMs)

@@ -23,18 +23,20 @@ type Stored struct {
 	Bytes      []byte
 	// Lasting says that the record is valid at any time.
 	Lasting bool
+	Kind    memory.Kind
 	// Item is the number of an item of the list that the record is; 0: all of it
 	// is meant.
 	Item uint64
 
 	items *btree.BTreeG[item] // of the owner
 	part  item                // the item
+	list  bool
 }
 
 func (o *Owner) stored(it item) Stored { return stored(it, o.items) }
 
 func stored(it item, items *btree.BTreeG[item]) Stored {
-	return Stored{Key: it.key(), DeadlineMs: it.deadlineMs(), Seq: it.seq(), Bytes: it.record(), Lasting: it.lasting(), items: items}
+	return Stored{Key: it.key(), DeadlineMs: it.deadlineMs(), Seq: it.seq(), Bytes: it.record(), Lasting: it.lasting(), Kind: it.kind(), items: items, list: it.isList()}
 }
 
 // mustDecode reads a record that the engine keeps. What does not decode would
@@ -360,6 +362,7 @@ func (tx *Tx) applyRecordPut(db int, x *effect.Effect) {
 	it := tx.replaceRecord(owner, x, 0)
 	r := &tx.record.record
 	owner.index.Add(tx.document(owner, it, r))
+	owner.addVector(it.doc(), r)
 	tx.e.indexer.offer(owner)
 	owner.keep(it, r.Pinned)
 	tx.put(db, x.Key, kindMemory, x.DeadlineMs, 0)
@@ -438,13 +441,20 @@ func (o *Owner) keep(it item, pinned bool) {
 	if pinned {
 		o.pinned.Set(it.doc(), it)
 	}
+	if it.kind() == memory.Profile {
+		o.profile.Set(it)
+	}
 }
 
 // drop ends what keep and the index have of an item.
 func (o *Owner) drop(it item) {
 	o.index.Remove(it.doc())
+	o.removeVector(it.doc())
 	o.docs.Delete(it.doc())
 	o.pinned.Delete(it.doc())
+	if it.kind() == memory.Profile {
+		o.profile.Delete(it)
+	}
 	o.count(it, -1)
 }
 

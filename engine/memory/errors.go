@@ -272,6 +272,28 @@ func errFilter(text []byte, at int, problem string) error {
 	return userError("filter '%s' is not an expression: %s at position %d", quoteForError(text), problem, at+1)
 }
 
+// ErrVectorLength is returned for a blob that is no sequence of floats.
+func ErrVectorLength(bytes int) error {
+	return userError("vector has %d bytes, a multiple of 4 is needed: float32, little-endian", bytes)
+}
+
+// ErrVectorSize is returned for a vector of more dimensions than allowed.
+func ErrVectorSize(dimensions, max int) error {
+	return userError("vector has %d dimensions, limit mem-vector-dimensions is %d", dimensions, max)
+}
+
+// ErrVectorNumber is returned for a vector with a NaN or an infinity.
+func ErrVectorNumber() error { return userError("vector has a number that is not finite") }
+
+// CheckDimensions says whether a vector goes with those that an owner has, of
+// another number of dimensions than 0.
+func CheckDimensions(dimensions, owned int) error {
+	if owned == 0 || dimensions == owned {
+		return nil
+	}
+	return userError("vector has %d dimensions, those of this owner have %d", dimensions, owned)
+}
+
 // ErrLinks is returned when a record would have more links than max.
 func ErrLinks(max int) error {
 	return userError("record has %d links, limit mem-links is %d", max, max)

@@ -5,6 +5,7 @@ package memory
 // the same fields.
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"math"
 	"strconv"
@@ -23,6 +24,7 @@ const (
 	FieldFlag               // Integer 0 or 1; true or false in JSON
 	FieldList               // List, texts
 	FieldMap                // Fields
+	FieldVector             // Bytes, little-endian float32: a bulk in RESP, numbers in JSON
 )
 
 // Field is one field of a map that is replied.
@@ -48,6 +50,13 @@ func documentField(name string, text []byte) Field {
 		return Field{Name: name}
 	}
 	return Field{Name: name, Kind: FieldDocument, Bytes: text}
+}
+
+func vectorField(blob []byte) Field {
+	if len(blob) == 0 {
+		return Field{Name: "vector"}
+	}
+	return Field{Name: "vector", Kind: FieldVector, Bytes: blob}
 }
 
 func valueField(value []byte, text bool) Field {
@@ -90,7 +99,7 @@ func AppendRecordFields(dst []Field, key []byte, r *Record, deadlineMs int64) []
 		textField("source", r.Source),
 		Field{Name: "tags", Kind: FieldList, List: r.Tags},
 		textField("anchor", r.Anchor),
-		textField("vector", r.Vector),
+		vectorField(r.Vector),
 		integerField("created", r.CreatedMs),
 		integerField("updated", r.UpdatedMs),
 		presentField("valid-from", r.ValidFromMs),
@@ -167,6 +176,33 @@ func AppendHitFields(dst []Field, h *Hit) []Field {
 	return dst
 }
 
+// AppendTurnFields appends the fields of one turn of a conversation; n is its
+// number in its list, 0: it is in none.
+func AppendTurnFields(dst []Field, n, timeMs int64, value []byte, text bool) []Field {
+	return append(dst, presentField("n", n), integerField("time", timeMs), valueField(value, text))
+}
+
+// Load is what MEM.LOAD says of itself.
+type Load struct {
+	Owner, Session []byte
+	Seq            int64
+	LoadedAtMs     int64
+	Tokens         int64
+	New            bool
+}
+
+// AppendLoadFields appends the fields of a load.
+func AppendLoadFields(dst []Field, l *Load) []Field {
+	return append(dst,
+		textField("owner", l.Owner),
+		textField("session", l.Session),
+		integerField("seq", l.Seq),
+		integerField("loaded_at", l.LoadedAtMs),
+		integerField("tokens", l.Tokens),
+		flagField("new", l.New),
+	)
+}
+
 // Status is what RETURN STATUS says of one write.
 type Status struct {
 	Verdict   string // StatusOK, StatusUnchanged, StatusDuplicated
@@ -228,8 +264,22 @@ func appendFieldJSON(dst []byte, f *Field) []byte {
 		return append(dst, ']')
 	case FieldMap:
 		return AppendJSON(dst, f.Fields)
+	case FieldVector:
+		return appendVectorJSON(dst, f.Bytes)
 	}
 	return append(dst, "null"...)
+}
+
+func appendVectorJSON(dst, blob []byte) []byte {
+	dst = append(dst, '[')
+	for i := 0; i+4 <= len(blob); i += 4 {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		number := math.Float32frombits(binary.LittleEndian.Uint32(blob[i:]))
+		dst = strconv.AppendFloat(dst, float64(number), 'g', -1, 32)
+	}
+	return append(dst, ']')
 }
 
 // appendDoubleJSON appends the shortest form; JSON has no infinities and no

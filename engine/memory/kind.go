@@ -33,7 +33,8 @@ type Rule struct {
 	HistoryVersions int   // versions kept in memory or reachable; 0: none
 	HistoryAgeMs    int64 // how long versions stay on disk at least; 0: by count alone
 	Durability      Durability
-	Evictable       bool // maxmemory may take it
+	Evictable       bool  // maxmemory may take it
+	HalfLifeMs      int64 // the age at which recall counts it half as recent
 }
 
 const (
@@ -46,14 +47,14 @@ const (
 func (k Kind) Rule() Rule {
 	switch k {
 	case Working:
-		return Rule{TTLMs: 24 * hourMs, Durability: DurableNever, Evictable: true}
+		return Rule{TTLMs: 24 * hourMs, Durability: DurableNever, Evictable: true, HalfLifeMs: hourMs}
 	case Session:
 		return Rule{TTLMs: 2 * hourMs, Slides: true, HistoryVersions: 50, HistoryAgeMs: 7 * dayMs,
-			Durability: DurableInSecond, Evictable: true}
+			Durability: DurableInSecond, Evictable: true, HalfLifeMs: dayMs}
 	case Semantic:
-		return Rule{HistoryVersions: 100, Durability: DurableFirst}
+		return Rule{HistoryVersions: 100, Durability: DurableFirst, HalfLifeMs: 30 * dayMs}
 	default:
-		return Rule{HistoryVersions: 1000, Durability: DurableFirst}
+		return Rule{HistoryVersions: 1000, Durability: DurableFirst, HalfLifeMs: 365 * dayMs}
 	}
 }
 

@@ -137,7 +137,7 @@ func TestJSONForms(t *testing.T) {
 	}{
 		{AppendRecordFields(nil, []byte("ai:u:s:a"), fullRecord(), 5),
 			`{"key":"ai:u:s:a","value":{"city":"Hamburg"},"kind":"semantic","version":300,"schema":"address","confidence":0.75,"source":"chat","tags":["home","checked"],` +
-				`"anchor":"lives in Hamburg","vector":"\u0001\u0002\u0003\u0004","created":1764432000000,"updated":1764432000123,"valid-from":-86400000,"valid-until":1864432000000,` +
+				`"anchor":"lives in Hamburg","vector":[1.5399896e-36],"created":1764432000000,"updated":1764432000123,"valid-from":-86400000,"valid-until":1864432000000,` +
 				`"deadline":5,"pinned":true,"operator":"agent-7","trace":"t-1","reason":"moved","meta":{"a":1}}`},
 		{AppendRecordFields(nil, []byte("k"), &Record{Value: []byte("a\"\n\xff"), Text: true, Kind: Working, Confidence: 1}, 0),
 			`{"key":"k","value":"a\"\n` + "\ufffd" + `","kind":"working","version":0,"schema":null,"confidence":1,"source":null,"tags":[],"anchor":null,"vector":null,"created":0,"updated":0,` +

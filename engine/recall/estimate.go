@@ -9,7 +9,7 @@ import "unicode/utf8"
 // spaces, one for each two other characters; invalid bytes count as one each.
 // English comes out within about 15 % of common tokenisers, CJK on the safe
 // side. It is a budget's unit, not a bill.
-func Estimate(text string) int {
+func Estimate(text []byte) int {
 	ascii, unspaced, other := 0, 0, 0
 	for i := 0; i < len(text); {
 		if text[i] < utf8.RuneSelf {
@@ -17,7 +17,7 @@ func Estimate(text string) int {
 			i++
 			continue
 		}
-		r, size := utf8.DecodeRuneInString(text[i:])
+		r, size := utf8.DecodeRune(text[i:])
 		switch {
 		case r == utf8.RuneError && size == 1, isUnspaced(r), r >= 0x1F000, r >= 0x3000 && r < 0x3040, r >= 0xFF00 && r < 0xFFF0:
 			unspaced++

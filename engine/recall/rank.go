@@ -5,9 +5,6 @@ package recall
 
 import "math"
 
-// DefaultHalfLifeMs is the age at which a record's recency has halved: 30 days.
-const DefaultHalfLifeMs = 30 * 24 * 60 * 60 * 1000
-
 // Weights says how much each signal counts; only their ratios matter.
 type Weights struct{ Relevance, Recency, Confidence float64 }
 
@@ -52,16 +49,14 @@ func (t Tier) factor() float64 {
 type Signals struct {
 	Relevance  float64 // Hit.Score, or 0 if it was not found by text
 	AgeMs      int64   // now less the record's time; the future counts as now
+	HalfLifeMs int64   // the age at which its recency has halved; 0: never
 	Confidence float64 // 0..1
 	Tier       Tier
-	// HalfLifeMs is the record's own, if it has one; 0: the ranking's.
-	HalfLifeMs int64
 }
 
 // Ranking turns the signals of one recall's candidates into scores.
 type Ranking struct {
-	Weights    Weights // must be Valid
-	HalfLifeMs int64   // 0: DefaultHalfLifeMs
+	Weights Weights // must be Valid
 	// RelevanceMax is the highest Signals.Relevance of all candidates, 0 if
 	// nothing was asked for: then recency and confidence decide alone.
 	RelevanceMax float64
@@ -77,7 +72,7 @@ type Score struct {
 
 // Score computes the score of a candidate. It depends on its arguments only.
 func (r Ranking) Score(s Signals) Score {
-	score := Score{Confidence: clamp(s.Confidence), Recency: r.recency(s)}
+	score := Score{Confidence: clamp(s.Confidence), Recency: recency(s.AgeMs, s.HalfLifeMs)}
 	w := r.Weights
 	if r.RelevanceMax > 0 {
 		score.Relevance = clamp(s.Relevance / r.RelevanceMax)
@@ -95,18 +90,11 @@ func (r Ranking) Score(s Signals) Score {
 	return score
 }
 
-func (r Ranking) recency(s Signals) float64 {
-	if s.AgeMs <= 0 {
+func recency(ageMs, halfLifeMs int64) float64 {
+	if ageMs <= 0 || halfLifeMs <= 0 {
 		return 1
 	}
-	halfLifeMs := s.HalfLifeMs
-	if halfLifeMs <= 0 {
-		halfLifeMs = r.HalfLifeMs
-	}
-	if halfLifeMs <= 0 {
-		halfLifeMs = DefaultHalfLifeMs
-	}
-	return math.Exp2(-float64(s.AgeMs) / float64(halfLifeMs))
+	return math.Exp2(-float64(ageMs) / float64(halfLifeMs))
 }
 
 // clamp brings v into 0..1; NaN becomes 0.

@@ -16,19 +16,19 @@ func TestScoreParts(t *testing.T) {
 		signals Signals
 		want    Score
 	}{
-		{"the best of all", Ranking{equal, 1000, 8}, Signals{8, 0, 1, TierSession, 0}, Score{1, 1, 1, 1}},
-		{"nothing speaks for it", Ranking{equal, 1, 8}, Signals{0, math.MaxInt64, 0, TierSession, 0}, Score{0, 0, 0, 0}},
-		{"half of everything", Ranking{equal, 1000, 8}, Signals{4, 1000, 0.5, TierSession, 0}, Score{0.5, 0.5, 0.5, 0.5}},
-		{"two half-lives", Ranking{equal, 1000, 8}, Signals{0, 2000, 0, TierSession, 0}, Score{0.25 / 3, 0, 0.25, 0}},
-		{"the default half-life", Ranking{Weights{0, 1, 0}, 0, 1}, Signals{0, DefaultHalfLifeMs, 1, TierSession, 0}, Score{0.5, 0, 0.5, 1}},
-		{"its own half-life", Ranking{equal, 1000, 8}, Signals{0, 2000, 0, TierSession, 2000}, Score{0.5 / 3, 0, 0.5, 0}},
-		{"from the future", Ranking{equal, 1000, 8}, Signals{8, -5, 1, TierSession, 0}, Score{1, 1, 1, 1}},
-		{"nothing asked", Ranking{equal, 1000, 0}, Signals{0, 1000, 0.5, TierSession, 0}, Score{0.5, 0, 0.5, 0.5}},
-		{"nothing asked, relevance alone weighted", Ranking{Weights{1, 0, 0}, 1000, 0}, Signals{0, 1000, 1, TierSession, 0}, Score{0.5, 0, 0.5, 1}},
-		{"only ratios matter", Ranking{Weights{20, 10, 10}, 1000, 8}, Signals{4, 0, 0, TierSession, 0}, Score{0.5, 0.5, 1, 0}},
-		{"an own record of another session", Ranking{equal, 1000, 8}, Signals{8, 0, 1, TierOwn, 0}, Score{0.95, 1, 1, 1}},
-		{"a shared record", Ranking{equal, 1000, 8}, Signals{8, 0, 1, TierShared, 0}, Score{0.85, 1, 1, 1}},
-		{"NaN is nothing", Ranking{equal, 1000, 8}, Signals{math.NaN(), 0, math.NaN(), TierSession, 0}, Score{1.0 / 3, 0, 1, 0}},
+		{"the best of all", Ranking{equal, 8}, Signals{8, 0, 1000, 1, TierSession}, Score{1, 1, 1, 1}},
+		{"nothing speaks for it", Ranking{equal, 8}, Signals{0, math.MaxInt64, 1, 0, TierSession}, Score{0, 0, 0, 0}},
+		{"half of everything", Ranking{equal, 8}, Signals{4, 1000, 1000, 0.5, TierSession}, Score{0.5, 0.5, 0.5, 0.5}},
+		{"two half-lives", Ranking{equal, 8}, Signals{0, 2000, 1000, 0, TierSession}, Score{0.25 / 3, 0, 0.25, 0}},
+		{"one half-life", Ranking{Weights{0, 1, 0}, 1}, Signals{0, 1000, 1000, 1, TierSession}, Score{0.5, 0, 0.5, 1}},
+		{"no half-life", Ranking{equal, 8}, Signals{8, math.MaxInt64, 0, 1, TierSession}, Score{1, 1, 1, 1}},
+		{"from the future", Ranking{equal, 8}, Signals{8, -5, 1000, 1, TierSession}, Score{1, 1, 1, 1}},
+		{"nothing asked", Ranking{equal, 0}, Signals{0, 1000, 1000, 0.5, TierSession}, Score{0.5, 0, 0.5, 0.5}},
+		{"nothing asked, relevance alone weighted", Ranking{Weights{1, 0, 0}, 0}, Signals{0, 1000, 1000, 1, TierSession}, Score{0.5, 0, 0.5, 1}},
+		{"only ratios matter", Ranking{Weights{20, 10, 10}, 8}, Signals{4, 0, 1000, 0, TierSession}, Score{0.5, 0.5, 1, 0}},
+		{"an own record of another session", Ranking{equal, 8}, Signals{8, 0, 1000, 1, TierOwn}, Score{0.95, 1, 1, 1}},
+		{"a shared record", Ranking{equal, 8}, Signals{8, 0, 1000, 1, TierShared}, Score{0.85, 1, 1, 1}},
+		{"NaN is nothing", Ranking{equal, 8}, Signals{math.NaN(), 0, 1000, math.NaN(), TierSession}, Score{1.0 / 3, 0, 1, 0}},
 	}
 	for _, test := range tables {
 		got := test.ranking.Score(test.signals)

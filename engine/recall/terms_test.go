@@ -113,7 +113,7 @@ func TestEstimate(t *testing.T) {
 		{strings.Repeat("word ", 1000), 1250},
 	}
 	for _, test := range tables {
-		if got := Estimate(test.text); got != test.want {
+		if got := Estimate([]byte(test.text)); got != test.want {
 			t.Errorf("Estimate(%.20q) = %d, want %d", test.text, got, test.want)
 		}
 	}
@@ -132,7 +132,7 @@ func FuzzText(f *testing.F) {
 				t.Fatalf("term %q of %q", term, text)
 			}
 		}
-		if n := Estimate(text); n < 0 || n > len(text) {
+		if n := Estimate([]byte(text)); n < 0 || n > len(text) {
 			t.Fatalf("Estimate(%q) = %d", text, n)
 		}
 		x := NewIndex()

@@ -57,3 +57,19 @@ func Finite(v []float32) bool {
 	}
 	return true
 }
+
+// Cosine is that of a blob that Parse has read once and a vector of as many
+// dimensions; 0 if either is zero.
+func Cosine(blob []byte, v []float32) float64 {
+	product, a, b := 0.0, 0.0, 0.0
+	for i, f := range v {
+		x, y := float64(math.Float32frombits(binary.LittleEndian.Uint32(blob[i*floatBytes:]))), float64(f)
+		product += float64(x * y)
+		a += float64(x * x)
+		b += float64(y * y)
+	}
+	if a == 0 || b == 0 {
+		return 0
+	}
+	return unit(product / (math.Sqrt(a) * math.Sqrt(b)))
+}
