@@ -227,6 +227,7 @@ type auditFilter struct {
 	scope  memory.Scope
 	ops    [256]bool
 	server bool // events without a key: the server's own
+	owner  bool // all of the owner is asked for: what is about no record too
 }
 
 func (p *memAuditParams) filter(layout memory.Layout) (*auditFilter, error) {
@@ -252,7 +253,7 @@ func (p *memAuditParams) filter(layout memory.Layout) (*auditFilter, error) {
 
 func (f *auditFilter) accepts(e *memory.Event) bool {
 	p := f.params
-	return (f.server || f.scope.Contains(e.Key)) &&
+	return (f.server || f.scope.Contains(e.Key) || f.owner && len(e.Key) == 0) &&
 		(p.key == nil || bytes.Equal(p.key, e.Key)) &&
 		(!p.hasFrom || e.TimeMs >= p.from) && (!p.hasTo || e.TimeMs <= p.to) &&
 		(p.ops == nil || f.ops[e.Op] || f.ops[memory.OpChange] && e.Changed() && e.OldVersion != 0) &&
@@ -315,6 +316,7 @@ func (p *memAuditParams) firsts(found []audited, count int) []audited {
 // collect appends the view's first events that fit, from the cursor on.
 func (f *auditFilter) collect(view *engine.OwnerView, found []audited, count int) ([]audited, error) {
 	p := f.params
+	f.owner = f.scope.Covers([]byte(view.Name))
 	fromSeq, toSeq := uint64(0), ^uint64(0)
 	if p.cursor.set && p.reverse {
 		toSeq = p.cursor.seq

@@ -135,8 +135,8 @@ func (f *forgetting) scopeOf(scope memory.Scope, name string, w *reply.Writer) e
 	if len(f.options.id) > 0 {
 		done, verdict := f.tx.CommandDone([]byte(name), memory.DigestID([]byte(name), f.options.id), f.payload)
 		switch verdict {
-		case memory.Conflict:
-			return memory.ErrConflict(f.options.id)
+		case memory.Conflict, memory.Erased:
+			return verdict.Err(f.options.id)
 		case memory.Duplicated:
 			f.removed += int64(done.Version)
 			return nil
@@ -170,8 +170,8 @@ func (f *forgetting) repeated(owner []byte, w *reply.Writer, key []byte) (bool, 
 	}
 	done, verdict := f.tx.CommandDone(owner, memory.DigestID(owner, f.options.id), f.payload)
 	switch verdict {
-	case memory.Conflict:
-		return false, memory.ErrConflict(f.options.id)
+	case memory.Conflict, memory.Erased:
+		return false, verdict.Err(f.options.id)
 	case memory.Fresh:
 		return false, nil
 	}

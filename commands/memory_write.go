@@ -131,8 +131,8 @@ func (c *change) begin(w *reply.Writer) (replied bool, err error) {
 	if len(c.options.id) > 0 {
 		done, verdict := c.tx.CommandDone(owner, memory.DigestID(owner, c.options.id), c.payload)
 		switch verdict {
-		case memory.Conflict:
-			return false, memory.ErrConflict(c.options.id)
+		case memory.Conflict, memory.Erased:
+			return false, verdict.Err(c.options.id)
 		case memory.Duplicated:
 			return true, c.replyDuplicated(done.Version, w)
 		}

@@ -52,6 +52,8 @@ func (tx *Tx) apply(x *effect.Effect) {
 		tx.applyCommandDone(db, x)
 	case effect.FacetSet:
 		tx.applyFacetSet(db, x)
+	case effect.Erase:
+		tx.applyErase(db, x)
 	default:
 		panic(fmt.Sprintf("engine: effect of kind %d", x.Kind))
 	}

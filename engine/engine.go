@@ -20,6 +20,8 @@ type Options struct {
 	// Archive answers reads of history that has left memory; nil keeps all
 	// retained history in memory.
 	Archive Archive
+	// Eraser removes what was erased from files; nil when there are none.
+	Eraser Eraser
 	// Clock is the source of time; default the system's.
 	Clock Clock
 	// GateAll is the initial value of the limit of this name.
@@ -37,6 +39,7 @@ type Engine struct {
 	clock   Clock
 	journal Journal
 	archive Archive
+	eraser  Eraser
 	pool    *table.Pool
 	nDB     int
 
@@ -96,7 +99,7 @@ func Open(o Options) *Engine {
 	if o.Pool == nil {
 		o.Pool = table.NewPool(table.Options{HugePages: true})
 	}
-	e := &Engine{clock: o.Clock, journal: o.Journal, archive: o.Archive, pool: o.Pool, nDB: o.Databases}
+	e := &Engine{clock: o.Clock, journal: o.Journal, archive: o.Archive, eraser: o.Eraser, pool: o.Pool, nDB: o.Databases}
 	e.Limits.reset()
 	e.Limits.GateAll.Store(o.GateAll)
 	e.txs.New = func() any { return &Tx{e: e} }

@@ -29,3 +29,14 @@ const (
 func ErrJournal(cause error) Error {
 	return Error("MISCONF Errors writing to the journal: " + cause.Error())
 }
+
+// errDestroy is why an owner was not erased: its key is still there, or may be.
+func errDestroy(cause error) Error {
+	return Error("ERR nothing was erased, the owner's key could not be destroyed; try again: " + cause.Error())
+}
+
+// errPurge is why an erasure is not at its end: what was erased is gone from
+// memory and, with its owner's key, unreadable, but not from every file.
+func errPurge(cause error) Error {
+	return Error("ERR erased from memory, but not yet from every file; try again: " + cause.Error())
+}

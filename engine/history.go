@@ -50,6 +50,7 @@ func (e *Engine) Checkpointed(seq uint64) {
 		if n > 0 {
 			owner.pending = slices.Clone(owner.pending[n:])
 		}
+		owner.erased = owner.erased.after(seq)
 		if len(owner.pending) == 0 {
 			e.owners.mu.Lock()
 			delete(e.owners.unarchived, owner)
@@ -95,7 +96,8 @@ type OwnerView struct {
 	key       memory.OwnerKey
 	keyNumber uint64
 	// head is the list whose item was asked for last.
-	head item
+	head   item
+	erased erasures
 }
 
 // OwnerView is a view of the owner with this name in the transaction's
@@ -145,7 +147,7 @@ func (tx *Tx) viewOf(owner *Owner) *OwnerView {
 		profile: owner.profile.Copy(), facets: owner.facets.Copy(),
 		index: owner.index.View(), vectors: owner.viewVectors(), pending: slices.Clip(owner.pending), lost: owner.lost,
 		lastSeq: owner.lastSeq, nowMs: tx.now, archive: tx.e.archive, forgotten: owner.forgotten,
-		key: owner.key, keyNumber: owner.keyNumber,
+		key: owner.key, keyNumber: owner.keyNumber, erased: owner.erased,
 	}
 }
 
@@ -287,6 +289,9 @@ func (v *OwnerView) History(key []byte, fromSeq, toSeq uint64, reverse bool, vis
 	})
 	if v.archive != nil && fromSeq <= v.Seq {
 		opener, failed := v.opener(), error(nil)
+		if erased := v.erasedUpTo(key); erased > 0 {
+			fromSeq = max(fromSeq, erased+1)
+		}
 		err := v.archive.History(v.space, key, fromSeq, min(toSeq, v.Seq), reverse, func(seq uint64, timeMs int64, x *effect.Effect) bool {
 			return m.archived(seq, func() bool {
 				c := Change{Seq: seq, TimeMs: timeMs, Kind: x.Kind, Version: uint64(x.Number), DeadlineMs: x.DeadlineMs}
@@ -322,7 +327,7 @@ func (v *OwnerView) Events(fromSeq, toSeq uint64, reverse bool, visit func(seq u
 	if v.archive != nil && fromSeq <= v.Seq {
 		opener := v.opener()
 		err := v.archive.Events(v.space, []byte(v.Name), fromSeq, min(toSeq, v.Seq), reverse, func(seq uint64, _ int64, event []byte) bool {
-			return m.archived(seq, func() bool { return visit(seq, opener.event(event)) })
+			return m.archived(seq, func() bool { return visit(seq, opener.event(seq, event)) })
 		})
 		if err != nil {
 			return err

@@ -96,6 +96,11 @@ type Owner struct {
 	forgotten memory.ChainState
 
 	ids memory.Window
+
+	// erased is what the archive may still have though it was erased, erasing
+	// what the batch erases that has no sequence yet.
+	erased  erasures
+	erasing []string
 }
 
 // change is one change of a record or one event, as history needs it.

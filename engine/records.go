@@ -570,6 +570,9 @@ func (tx *Tx) commitRecords(seq uint64, timeMs int64) {
 		if chained {
 			owner.lastSeq = seq
 		}
+		if len(owner.erasing) > 0 {
+			owner.erased, owner.erasing = owner.erased.with(owner.erasing, seq), nil
+		}
 		if touched {
 			owner.bound(tx.e)
 			if tx.batch.Durable {

@@ -24,6 +24,8 @@ func (tx *Tx) row(x *effect.Effect, seq uint64, timeMs int64) error {
 	if err := tx.checkDatabases(x); err != nil {
 		return err
 	}
+	opened := *x // the caller goes on with its own
+	x = &opened
 	if ok, err := tx.open(x); !ok || err != nil {
 		return err
 	}

@@ -33,8 +33,8 @@ type Keyring interface {
 // in the order of names, because others are sealed with the key.
 const keyFacet = "!key"
 
-// cipherMax bounds the ciphers that are kept, 1.3 KB each: an owner that has
-// none makes one in a microsecond.
+// cipherMax bounds the ciphers that are kept, 1 to 2 KB each: an owner that has
+// none makes one in a few microseconds.
 const cipherMax = 4096
 
 // ciphers is the owners that have a cipher, the oldest to lose it next.
@@ -284,7 +284,10 @@ func (o *opener) value(x *effect.Effect) ([]byte, error) {
 
 // event opens a stored event, valid until the next call. One that does not open
 // stays as it is stored, and so is no event for whoever reads it.
-func (o *opener) event(stored []byte) []byte {
+func (o *opener) event(seq uint64, stored []byte) []byte {
+	if seq <= o.view.erasedUpTo(nil) {
+		return effect.WithoutBody(stored)
+	}
 	if o.cipher == nil {
 		return stored
 	}
@@ -293,5 +296,8 @@ func (o *opener) event(stored []byte) []byte {
 		return stored
 	}
 	o.buf = opened
+	if o.view.erasesEvent(seq, opened) {
+		return effect.WithoutBody(stored)
+	}
 	return opened
 }

@@ -43,6 +43,11 @@ const freeAfter = 100_000
 // checkpointLocked makes rounds until the rows stand at what was durable when
 // it was called. checkpointMu must be held.
 func (s *Store) checkpointLocked() error {
+	if s.state.purging {
+		if err := s.journal.rotate(); err != nil {
+			return err
+		}
+	}
 	target := s.journal.Durable()
 	if target-s.state.seq > freeAfter {
 		// The memory of a large round is not needed until the next one.
@@ -56,7 +61,7 @@ func (s *Store) checkpointLocked() error {
 			return err
 		}
 	}
-	return nil
+	return s.purge()
 }
 
 // round makes one checkpoint at target or before, as memory allows.
@@ -65,10 +70,14 @@ func (s *Store) round(target uint64) error {
 	written := s.journal.writer.writtenBytes.Load()
 	f := newFollower(s.rows, s.known, s.state)
 	err := s.journal.replay(s.state.seq, target, func(r *effect.Reader) error {
+		erasing := erases(*r)
+		if erasing && r.Seq > s.state.seq+1 {
+			return errRoundFull
+		}
 		if err := f.apply(r); err != nil {
 			return err
 		}
-		if f.memoryBytes() > s.options.CheckpointBytes*3/4 {
+		if erasing || f.memoryBytes() > s.options.CheckpointBytes*3/4 {
 			return errRoundFull
 		}
 		return nil
@@ -87,6 +96,7 @@ func (s *Store) round(target uint64) error {
 		return fmt.Errorf("ingest: %w", err)
 	}
 	s.state = f.state
+	s.erasedSpans = append(s.erasedSpans, f.purgeSpans()...)
 	s.checkpointSeq.Store(s.state.seq)
 	s.checkpointTimeMs.Store(s.state.timeMs)
 	s.checkpointMs.Store(time.Since(startedAt).Milliseconds())
@@ -293,6 +303,7 @@ func (e *emitter) findSpans() error {
 			}
 		}
 	}
+	spans = append(spans, e.erasedSpans...)
 	for _, c := range e.mergedCollections() {
 		spans = append(spans, collectionSpan(c.keyspace, c.first, c.last))
 	}

@@ -73,6 +73,17 @@
 // Recover reads rows on all processors, in ranges that begin where Pebble's
 // tables do (0.4 µs of processor time a row), then replays the journal.
 //
+// # Erasing
+//
+// An erasure is a round of checkpoints of its own (erase.go), after which the
+// segments before it go, the ranges that it took rows from are compacted, and the
+// tables that were replaced have to be gone from the directory: 30 s are given to
+// readers that have one open. Pebble's manifest may name keys of records that are
+// gone, as borders of tables, until it is written anew at the next start; it holds
+// no payload.
+//
+// Rejected: to wait for Pebble's own compactions, which may never come.
+//
 // # Keys
 //
 // What is sealed is sealed before it gets here. The keys themselves are in a file

@@ -20,6 +20,8 @@ type rowReader interface {
 	read(row []byte) (value []byte, ok bool, err error)
 	// fields visits the fields of a collection in order.
 	fields(keyspace uint32, collection uint64, visit func(field, value []byte) error) error
+	// scan visits the rows of a span in order until visit returns false.
+	scan(s span, visit func(row, value []byte) (bool, error)) error
 }
 
 // follower turns batches into rows.
@@ -33,6 +35,8 @@ type follower struct {
 
 	deadSpaces      []uint32     // keyspaces of the base that were flushed
 	deadCollections []collection // collections of the base that were deleted
+	erased          []erasure    // by the batch
+	erasedSpans     []span       // of the base that were erased
 
 	row   []byte // scratch for a row's key
 	value []byte // scratch for a row's value
@@ -70,7 +74,7 @@ func (f *follower) apply(r *effect.Reader) error {
 		}
 	}
 	f.state.seq, f.state.timeMs = r.Seq, r.TimeMs
-	return nil
+	return f.eraseCommands()
 }
 
 func (f *follower) effect(e *effect.Effect, seq uint64, index uint32, timeMs int64) error {
@@ -118,11 +122,14 @@ func (f *follower) effect(e *effect.Effect, seq uint64, index uint32, timeMs int
 		f.row = appendItemPlace(appendNamedRow(f.row[:0], prefixItem, d.space, e.Key), e.List, uint64(e.Number))
 		f.put(f.add(f.row, rowSet), e.Value)
 		return nil
+	case effect.Erase:
+		return f.erase(d, e)
 	case effect.EventAppend:
 		return f.event(d.space, e.Key, e.Event, seq, index, timeMs)
 	case effect.FacetSet:
 		return f.facet(d, e, seq, index, timeMs)
 	case effect.CommandDone:
+		f.command(f.ownerSpace(d, e.Key), e)
 		f.row = appendCommandRow(f.row[:0], seq, index)
 		f.value = appendCommand(f.value[:0], &commandValue{space: f.ownerSpace(d, e.Key), timeMs: timeMs, version: e.Number, owner: e.Key, id: e.Field, payload: e.Value})
 		f.put(f.add(f.row, rowSet), f.value)

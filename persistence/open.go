@@ -96,6 +96,33 @@ func (w *segmentWriter) removeUpTo(seq uint64) error {
 	return syncDir(w.fs, w.dir)
 }
 
+// rotate makes everything durable and begins a segment with the next batch, so
+// that those before it can go.
+func (j *journal) rotate() error {
+	if err := j.Sync(); err != nil {
+		return err
+	}
+	j.syncMu.Lock()
+	defer j.syncMu.Unlock()
+	j.ioMu.Lock()
+	err := j.flushLocked()
+	if err == nil && j.writer.offset > segmentHeaderBytes {
+		if err = j.writer.turn(j.lastSeq+1, j.lastMs, j.durable.Load()); err != nil {
+			err = j.fail(err)
+		}
+		j.mu.Lock()
+		j.roomBytes = j.writer.roomBytes()
+		j.updateGate()
+		j.mu.Unlock()
+	}
+	j.ioMu.Unlock()
+	j.wakeLoop() // makes the spare
+	if err != nil {
+		return err
+	}
+	return j.syncLocked()
+}
+
 // removeUpTo removes the segments that only hold what a checkpoint has.
 func (j *journal) removeUpTo(seq uint64) error {
 	j.ioMu.Lock()

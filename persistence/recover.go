@@ -35,7 +35,8 @@ type Restorer interface {
 
 // Recover hands everything that the store holds to into: first the rows, on all
 // processors, then the batches since the last checkpoint. It may be called
-// again later, when no batch is appended meanwhile. The first error ends it.
+// again later, when no batch is appended meanwhile. The first error ends it. What
+// was erased, but not purged, is purged in the end.
 func (s *Store) Recover(into Restorer) error {
 	s.checkpointMu.Lock()
 	defer s.checkpointMu.Unlock()
@@ -47,8 +48,19 @@ func (s *Store) Recover(into Restorer) error {
 	if err := r.run(runtime.GOMAXPROCS(0)); err != nil {
 		return fmt.Errorf("recover rows: %w", err)
 	}
-	if err := s.journal.replay(s.state.seq, s.journal.written.Load(), into.Batch); err != nil {
+	erasing := s.state.purging
+	err := s.journal.replay(s.state.seq, s.journal.written.Load(), func(b *effect.Reader) error {
+		erasing = erasing || erases(*b)
+		return into.Batch(b)
+	})
+	if err != nil {
 		return fmt.Errorf("recover the journal: %w", err)
+	}
+	if erasing {
+		// The process ended before files had lost what was erased.
+		if err := s.purgeLocked(); err != nil {
+			return fmt.Errorf("end an erasure: %w", err)
+		}
 	}
 	return nil
 }

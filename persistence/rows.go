@@ -280,6 +280,8 @@ type stateValue struct {
 	nextKeyspace   uint32
 	// moved are the databases whose keyspace or space is not their own number.
 	moved map[uint32]database
+	// purging says that tables may still hold what was erased.
+	purging bool
 }
 
 func firstState() stateValue {
@@ -332,7 +334,10 @@ func (s *stateValue) encode() []byte {
 		buf = binary.AppendUvarint(buf, uint64(d.keyspace))
 		buf = binary.AppendUvarint(buf, uint64(d.space))
 	}
-	return buf
+	if s.purging {
+		return append(buf, 1)
+	}
+	return append(buf, 0)
 }
 
 func decodeState(row []byte) (stateValue, error) {
@@ -346,8 +351,10 @@ func decodeState(row []byte) (stateValue, error) {
 		db := uint32(d.Uvarint())
 		s.moved[db] = database{keyspace: uint32(d.Uvarint()), space: uint32(d.Uvarint())}
 	}
+	purging := d.Byte()
+	s.purging = purging == 1
 	d.End()
-	if d.Bad || s.nextKeyspace < databaseMax || s.nextCollection == 0 {
+	if d.Bad || purging > 1 || s.nextKeyspace < databaseMax || s.nextCollection == 0 {
 		return stateValue{}, errRow
 	}
 	return s, nil

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
@@ -36,11 +38,15 @@ type rowStore struct {
 	failed atomic.Pointer[error]
 	ended  chan struct{} // closed when failed is set
 	buf    []byte        // of read
+	fs     vfs.FS
+	dir    string
+	// deleted is told of every table that went.
+	deleted chan struct{}
 }
 
 // openRows opens the rows in dir, which it makes when it is missing.
 func openRows(fs vfs.FS, dir string, readOnly bool, options Options) (*rowStore, error) {
-	r := &rowStore{logger: options.Logger, ended: make(chan struct{})}
+	r := &rowStore{logger: options.Logger, ended: make(chan struct{}), fs: fs, dir: dir, deleted: make(chan struct{}, 1)}
 	fs = rowFS{fs, r}
 	cache := pebble.NewCache(options.CacheBytes)
 	defer cache.Unref()
@@ -50,6 +56,11 @@ func openRows(fs vfs.FS, dir string, readOnly bool, options Options) (*rowStore,
 		// Whoever reads damaged bytes gets an error; others go on.
 		EventListener: &pebble.EventListener{DataCorruption: func(info pebble.DataCorruptionInfo) {
 			r.logger.Printf("rows: %s", info)
+		}, TableDeleted: func(pebble.TableDeleteInfo) {
+			select {
+			case r.deleted <- struct{}{}:
+			default:
+			}
 		}},
 		// Rows come in whole tables, which are durable when they are there.
 		DisableWAL: true, MemTableSize: 256 << 10,
@@ -206,6 +217,69 @@ func scanRows(from pebble.Reader, s span, reverse bool, visit func(row, value []
 		}
 	}
 	return nil
+}
+
+// compact writes the rows of spans again, and returns once no file holds what was
+// deleted or replaced of them.
+func (r *rowStore) compact(spans []span) error {
+	return r.guarded(func() error {
+		for _, s := range spans {
+			if err := r.db.Compact(context.Background(), s.from, s.to, false); err != nil {
+				return err
+			}
+		}
+		return r.awaitDeletions()
+	})
+}
+
+const (
+	tableSuffix = ".sst"
+	// deletionWait is how long tables that were replaced may be in use: a read of
+	// the past has them open.
+	deletionWait = 30 * time.Second
+	// deletionLook is how often that is looked at when Pebble reports nothing.
+	deletionLook = 100 * time.Millisecond
+)
+
+// awaitDeletions returns once every table in the directory is one of the rows'.
+func (r *rowStore) awaitDeletions() error {
+	timeout := time.After(deletionWait)
+	for {
+		left, err := r.replacedTables()
+		if err != nil || len(left) == 0 {
+			return err
+		}
+		select {
+		case <-r.deleted:
+		case <-time.After(deletionLook):
+		case <-timeout:
+			return fmt.Errorf("%d tables that were replaced are in use, %s is one", len(left), left[0])
+		}
+	}
+}
+
+// replacedTables are the tables in the directory that no row is in.
+func (r *rowStore) replacedTables() (left []string, err error) {
+	names, err := r.fs.List(r.dir)
+	if err != nil {
+		return nil, err
+	}
+	levels, err := r.db.SSTables()
+	if err != nil {
+		return nil, err
+	}
+	live := map[string]bool{}
+	for _, level := range levels {
+		for _, table := range level {
+			live[table.BackingSSTNum.String()+tableSuffix] = true
+		}
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, tableSuffix) && !live[name] {
+			left = append(left, name)
+		}
+	}
+	return left, nil
 }
 
 // ingest adds tables to the rows, all or none, durably.

@@ -30,6 +30,8 @@ type Store struct {
 	// journal's locks.
 	checkpointMu sync.Mutex
 	state        stateValue // of the rows
+	// erasedSpans are the rows that were erased and not purged yet.
+	erasedSpans []span
 
 	observerMu sync.Mutex
 	observer   []func(seq uint64)

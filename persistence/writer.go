@@ -165,14 +165,7 @@ func (w *segmentWriter) write(frame []byte, f *frameRef, durable uint64) error {
 	}
 	full := w.offset+int64(len(frame))+frameHeaderBytes > w.segmentBytes
 	if full && w.offset > segmentHeaderBytes {
-		if err := w.ensureSpare(); err != nil {
-			return err
-		}
-		seal := frameHeader{kind: frameSeal, firstSeq: f.firstSeq, timeMs: int64(w.spares[0].number), durable: durable}
-		if err := w.mark(seal); err != nil {
-			return err
-		}
-		if err := w.begin(f.firstSeq, f.timeMs, durable); err != nil {
+		if err := w.turn(f.firstSeq, f.timeMs, durable); err != nil {
 			return err
 		}
 	}
@@ -182,6 +175,18 @@ func (w *segmentWriter) write(frame []byte, f *frameRef, durable uint64) error {
 	}
 	h.put(frame, w.seed)
 	return w.append(frame)
+}
+
+// turn seals the active segment and begins the next one with batch firstSeq.
+func (w *segmentWriter) turn(firstSeq uint64, timeMs int64, durable uint64) error {
+	if err := w.ensureSpare(); err != nil {
+		return err
+	}
+	seal := frameHeader{kind: frameSeal, firstSeq: firstSeq, timeMs: int64(w.spares[0].number), durable: durable}
+	if err := w.mark(seal); err != nil {
+		return err
+	}
+	return w.begin(firstSeq, timeMs, durable)
 }
 
 // mark appends a frame without batches.

@@ -134,7 +134,7 @@ func (p *process) open() error {
 		if p.keys, err = openKeys(store, settings, p.log.Logger); err != nil {
 			return errors.Join(err, store.Close())
 		}
-		options.Journal, options.Archive, options.Memory.Keys = journal{store, p.keys}, store, p.keys
+		options.Journal, options.Archive, options.Eraser, options.Memory.Keys = journal{store, p.keys}, store, store, p.keys
 	}
 	p.engine = engine.Open(options)
 	p.followDurability()
@@ -164,7 +164,11 @@ func (p *process) recover() error {
 	if n := p.engine.Stats().Destroyed.Load(); n > 0 {
 		p.log.Warn("records were left out: the keys of their owners are destroyed", "records", n)
 	}
-	return nil
+	owners, err := p.engine.FinishErasures()
+	if owners > 0 {
+		p.log.Info("erasures that were not at their end were finished", "owners", owners)
+	}
+	return err
 }
 
 // followDurability keeps what replies wait for as the directives say.

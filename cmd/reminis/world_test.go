@@ -181,7 +181,7 @@ func openWorld(fs vfs.FS, of setting, clock *testClock) (*world, error) {
 	}
 	w.journal, w.archive = &countingJournal{journal: journal{store, w.keys}}, &flippingArchive{Archive: store}
 	w.engine = engine.Open(engine.Options{
-		Databases: worldDatabases, Journal: w.journal, Archive: w.archive, Clock: clock, Pool: of.pool,
+		Databases: worldDatabases, Journal: w.journal, Archive: w.archive, Eraser: store, Clock: clock, Pool: of.pool,
 		GateAll: of.Durability == persistence.Always,
 		Memory:  engine.MemoryOptions{Keys: w.keys},
 	})
@@ -194,6 +194,9 @@ func openWorld(fs vfs.FS, of setting, clock *testClock) (*world, error) {
 	w.journal.appended.Store(store.Stats().AppendedSeq)
 	store.OnCheckpoint(w.engine.Checkpointed)
 	w.engine.Checkpointed(store.CheckpointSeq())
+	if _, err := w.engine.FinishErasures(); err != nil {
+		return nil, errors.Join(fmt.Errorf("finish erasures: %w", err), w.keys.Close(), store.Close())
+	}
 	w.core = commands.NewCore(w.engine, commands.DefaultTable())
 	w.core.Config, w.core.Process = testConfig{"databases": fmt.Sprint(worldDatabases), "enable-debug-command": "yes"}, testProcess{}
 	w.core.Store = storeHost{store, w.engine, func() string { return "" }}

@@ -61,6 +61,12 @@ const (
 	// ItemPut makes Value (an encoded item) the item Number of the list List that
 	// the record Key is.
 	ItemPut Kind = 39
+	// Erase destroys what there is, and was, of the record Key, and the bodies of
+	// the owner's events that Value names (EventName). A Key that is no longer
+	// than its owner is the owner: all of it goes, key and facets too, but the
+	// heads of its events and that its commands were done. Erases are the first
+	// effects of their batch, which changes no record besides.
+	Erase Kind = 40
 )
 
 // A Cause says why a KeyDelete happened.
@@ -149,6 +155,8 @@ func fieldsOf(k Kind) (fieldSet, bool) {
 		return hasEvent, true
 	case CommandDone:
 		return hasField | hasValue | hasNumber, true
+	case Erase:
+		return hasValue | hasOwner, true
 	case FacetSet:
 		return hasField | hasValue | hasEvent, true
 	}

@@ -25,6 +25,7 @@ var samples = []Effect{
 	{Kind: RecordDeadline, Key: []byte("a:b:c"), OwnerLen: 3, Event: []byte("ev"), DeadlineMs: 5},
 	{Kind: EventAppend, Key: []byte("a:b"), Event: []byte("ev")},
 	{Kind: CommandDone, Key: []byte("a:b"), Field: []byte("id"), Value: []byte("p"), Number: 7},
+	{Kind: Erase, Key: []byte("a:b:c"), OwnerLen: 3, Value: []byte("names")},
 	{Kind: FacetSet, Key: []byte("a:b"), Field: []byte("name"), Value: []byte("v"), Event: []byte("e")},
 	{Kind: RecordAppend, Key: []byte("a:b:c"), OwnerLen: 3, Value: []byte("rec"), Event: []byte("ev"), Number: 7, DeadlineMs: 5, Count: 100, KeepMs: 9, List: 1 << 60, First: 3},
 	{Kind: ItemPut, Key: []byte("a:b:c"), OwnerLen: 3, Value: []byte("item"), Number: 7, List: 1 << 60},
@@ -92,7 +93,7 @@ func TestSameKeyIsNamedOnce(t *testing.T) {
 func TestKindNumbersAreStable(t *testing.T) {
 	want := map[Kind]uint8{KeyDelete: 1, DeadlineSet: 2, StringSet: 3, StringSplice: 4, HashSet: 5, HashDelete: 6,
 		KeyRename: 7, KeyCopy: 8, DBFlush: 9, DBSwap: 10, RecordPut: 32, RecordForget: 33, RecordDeadline: 34, EventAppend: 35, CommandDone: 36, FacetSet: 37,
-		RecordAppend: 38, ItemPut: 39}
+		RecordAppend: 38, ItemPut: 39, Erase: 40}
 	for k, n := range want {
 		if uint8(k) != n {
 			t.Errorf("kind %d is now %d", n, k)

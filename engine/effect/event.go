@@ -32,3 +32,17 @@ func WithoutBody(event []byte) []byte {
 	_, body, _ := CutEvent(event)
 	return event[:len(event)-len(body)]
 }
+
+// EventNameBytes is the size of what tells an event from all others: the
+// beginning of its head.
+const EventNameBytes = 32
+
+// EventName is the name of an event, which stays when its body is cut off; nil
+// for what is no event.
+func EventName(event []byte) []byte {
+	head, _, ok := CutEvent(event)
+	if !ok || len(head) < EventNameBytes {
+		return nil
+	}
+	return head[:EventNameBytes]
+}

@@ -299,5 +299,11 @@ func ErrLinks(max int) error {
 	return userError("record has %d links, limit mem-links is %d", max, max)
 }
 
+// errErased has a code of its own: whoever repeats the command must not believe
+// that it was carried out.
+func errErased(id []byte) error {
+	return &Error{Code: "ERASED", Text: fmt.Sprintf("what command id '%s' changed was erased", quoteForError(id))}
+}
+
 // quoteForError makes caller's bytes fit for one line of an error.
 func quoteForError(text []byte) string { return string(Preview(nil, text, 64)) }

@@ -46,9 +46,9 @@ func digestParts(domain string, parts ...[]byte) []byte {
 // pointer. The first reply is rebuilt from Version.
 type Done struct {
 	ID      IDDigest
-	Payload PayloadDigest
-	Version uint64 // that the command made; for MEM.FORGET how many it removed
-	TimeMs  int64  // of its commit
+	Payload PayloadDigest // zero: erased
+	Version uint64        // that the command made; for MEM.FORGET how many it removed
+	TimeMs  int64         // of its commit
 }
 
 // Verdict is what a repeated id means.
@@ -58,13 +58,28 @@ const (
 	Fresh      Verdict = iota // not seen within the window: do it
 	Duplicated                // same change: reply as the first did, change nothing
 	Conflict                  // same id, another payload: an error
+	Erased                    // what it changed was erased: an error
 )
+
+// Err is the error of a command with an id for which the verdict is one, else
+// nil.
+func (v Verdict) Err(id []byte) error {
+	switch v {
+	case Conflict:
+		return ErrConflict(id)
+	case Erased:
+		return errErased(id)
+	}
+	return nil
+}
 
 // Judge compares a command with the row that its id left.
 func (d *Done) Judge(payload PayloadDigest, nowMs, windowMs int64) Verdict {
 	switch {
 	case nowMs-d.TimeMs >= windowMs:
 		return Fresh
+	case d.Payload == PayloadDigest{}:
+		return Erased
 	case d.Payload != payload:
 		return Conflict
 	}
@@ -123,6 +138,25 @@ func (w *Window) Add(row Done, limit int) {
 	w.rows[slot] = row
 	w.slots[row.ID] = uint32(slot)
 	w.count++
+}
+
+// Live is the number of rows that were not erased.
+func (w *Window) Live() int {
+	live := 0
+	for i := range w.count {
+		if w.rows[(w.first+i)%len(w.rows)].Payload != (PayloadDigest{}) {
+			live++
+		}
+	}
+	return live
+}
+
+// Erase forgets what the commands were that the rows stand for.
+func (w *Window) Erase() {
+	for i := range w.count {
+		row := &w.rows[(w.first+i)%len(w.rows)]
+		row.Payload, row.Version = PayloadDigest{}, 0
+	}
 }
 
 // Expire forgets the rows whose window is over and says how many these were.

@@ -114,6 +114,16 @@ func (s Scope) Contains(key []byte) bool {
 	return containsPath(s.untagged(), key, s.text)
 }
 
+// Covers says whether the scope has every key that the owner can have.
+func (s Scope) Covers(owner []byte) bool {
+	if s.glob {
+		literal := s.Literal()
+		return len(s.text) == len(literal)+1 && s.text[len(literal)] == '*' &&
+			len(literal) <= len(owner)+1 && bytes.HasPrefix(append(bytes.Clone(owner), ':'), literal)
+	}
+	return s.ownerLen <= len(owner) && len(s.text) <= len(owner) && containsPath(s.untagged(), owner, s.text)
+}
+
 // untagged says that the namespace is shorter than an owner, so that in a store
 // with owner tags it is written without the brace that keys begin with.
 func (s Scope) untagged() bool { return s.ownerLen == 0 }

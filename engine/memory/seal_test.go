@@ -65,3 +65,19 @@ func TestSealedEventOpensAsItWas(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkSeal(b *testing.B) {
+	cipher, nonce, payload := NewCipher(&OwnerKey{1}), make([]byte, NonceBytes), make([]byte, 300)
+	var sealed []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		sealed = cipher.Seal(sealed[:0], nonce, payload, nonce)
+	}
+}
+
+func BenchmarkNewCipher(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		NewCipher(&OwnerKey{1})
+	}
+}
