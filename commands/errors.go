@@ -116,6 +116,7 @@ const (
 	ErrExplainPrompt Error = "ERR EXPLAIN does not go with FORMAT PROMPT"
 	ErrNoSession     Error = "ERR no such session"
 	ErrExpand        Error = "ERR EXPAND is not from 1 to 3, limit mem-recall-expand"
+	ErrExpandAt      Error = "ERR EXPAND does not go with AT: links have no past"
 	ErrLoadTurns     Error = "ERR TURNS is not from 0 to 1000, limit mem-load-turns"
 	ErrLoadTopK      Error = "ERR TOPK is not from 0 to 1000, limit mem-recall-topk"
 	ErrLinkOwner     Error = "ERR a link leads to a record of the same owner"

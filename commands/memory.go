@@ -173,7 +173,7 @@ func ownersIn(tx *engine.Tx, scope memory.Scope) []string {
 
 // eachRecord visits the records of a view that stand and are in the scope, from
 // key on, in order of key, until visit returns false.
-func eachRecord(tx *engine.Tx, view *engine.OwnerView, scope memory.Scope, from []byte, visit func(s engine.Stored, doc uint64) bool) {
+func eachRecord(view *engine.OwnerView, scope memory.Scope, from []byte, visit func(s engine.Stored, doc uint64) bool) {
 	literal := scope.Literal()
 	if _, one := scope.Owner(); !one {
 		literal = nil
@@ -185,7 +185,7 @@ func eachRecord(tx *engine.Tx, view *engine.OwnerView, scope memory.Scope, from 
 		if len(s.Key) < len(literal) || string(s.Key[:len(literal)]) != string(literal) {
 			return false
 		}
-		if tx.Past(s.DeadlineMs) || !scope.Contains(s.Key) {
+		if view.Past(s.DeadlineMs) || !scope.Contains(s.Key) {
 			return true
 		}
 		return visit(s, doc)

@@ -144,7 +144,7 @@ func (f *forgetting) scopeOf(scope memory.Scope, name string, w *reply.Writer) e
 	}
 	f.kept = false
 	before := f.removed
-	eachRecord(f.tx, view.Standing(), scope, nil, func(s engine.Stored, _ uint64) bool {
+	eachRecord(view.Standing(), scope, nil, func(s engine.Stored, _ uint64) bool {
 		f.forget(s)
 		return true
 	})

@@ -26,6 +26,7 @@ type memLoadParams struct {
 	topK      int64
 	budget    int64
 	shared    []byte
+	at        memory.Moment
 	mustExist bool
 	format    format
 }
@@ -56,7 +57,7 @@ func memLoadCommand() *Command {
 			grammar.Int("tokens", func(p *memLoadParams) *int64 { return &p.budget }).After("BUDGET").
 				Range(1, recallBudgetMax).Default(loadBudgetDefault),
 			grammar.Bytes("scope", func(p *memLoadParams) *[]byte { return &p.shared }).After("SHARED").Typed(grammar.TypePattern),
-			unsupported[*memLoadParams]("AT"),
+			momentNode(func(p *memLoadParams) *memory.Moment { return &p.at }),
 			grammar.Token("MUSTEXIST", func(p *memLoadParams) *bool { return &p.mustExist }),
 			formatNode(func(p *memLoadParams) *format { return &p.format }),
 		),
@@ -118,7 +119,15 @@ func runMemLoad(tx *engine.Tx, p *memLoadParams, m *loadMemory, w *reply.Writer)
 	}
 	seq := tx.ReadSeq()
 	if view, ok := tx.OwnerView(p.owner); ok {
-		l.view, seq = view, view.Seq
+		l.asked.at, l.asked.query = p.at, p.query
+		if p.at.Set {
+			l.nowMs = 0
+		}
+		var err error
+		if l.view, err = l.asOf(view); err != nil {
+			return err
+		}
+		seq = l.view.Seq
 		l.gatherProfile()
 		l.gatherTurns()
 	}
@@ -140,7 +149,7 @@ func runMemLoad(tx *engine.Tx, p *memLoadParams, m *loadMemory, w *reply.Writer)
 
 // stands says whether a record of the view is there at this moment.
 func (l *loading) stands(s *engine.Stored) bool {
-	if l.tx.Past(s.DeadlineMs) {
+	if l.view.Past(s.DeadlineMs) {
 		return false
 	}
 	if s.Lasting {
@@ -217,7 +226,7 @@ func (l *loading) gatherSemantic() (err error) {
 	if l.load.topK == 0 {
 		return nil
 	}
-	l.asked = memRecallParams{scope: l.load.owner, query: l.load.query, vector: l.load.vector, session: l.load.session, shared: l.load.shared,
+	l.asked = memRecallParams{scope: l.load.owner, query: l.load.query, vector: l.load.vector, session: l.load.session, shared: l.load.shared, at: l.load.at,
 		topK: l.load.topK, neighbours: recall.DefaultNeighbours}
 	l.limit = int(l.load.topK) + surplus
 	l.newest = max(loadNewest, int(l.load.topK))

@@ -71,7 +71,7 @@ func runMemNSList(tx *engine.Tx, p *memNSParams, w *reply.Writer) error {
 		if name > owner {
 			after = nil
 		}
-		eachRecord(tx, view, scope, after, func(s engine.Stored, _ uint64) bool {
+		eachRecord(view, scope, after, func(s engine.Stored, _ uint64) bool {
 			if string(s.Key) != string(after) {
 				keys = append(keys, s.Key)
 			}
@@ -114,7 +114,7 @@ func runMemNSCount(tx *engine.Tx, p *memNSParams, w *reply.Writer) error {
 	count := int64(0)
 	for _, name := range ownersIn(tx, scope) {
 		if view, ok := tx.OwnerView([]byte(name)); ok {
-			eachRecord(tx, view, scope, nil, func(engine.Stored, uint64) bool {
+			eachRecord(view, scope, nil, func(engine.Stored, uint64) bool {
 				count++
 				return true
 			})

@@ -45,7 +45,7 @@ func runMemNSTree(tx *engine.Tx, p *memNSParams, w *reply.Writer) error {
 		if !ok {
 			continue
 		}
-		eachRecord(tx, view, scope, nil, func(s engine.Stored, _ uint64) bool {
+		eachRecord(view, scope, nil, func(s engine.Stored, _ uint64) bool {
 			t.add(s.Key, len(name))
 			return !t.done()
 		})
@@ -196,7 +196,7 @@ func runMemNSStats(tx *engine.Tx, p *memNSParams, w *reply.Writer) error {
 			continue
 		}
 		any := false
-		eachRecord(tx, view, scope, nil, func(s engine.Stored, _ uint64) bool {
+		eachRecord(view, scope, nil, func(s engine.Stored, _ uint64) bool {
 			var r memory.Record
 			mustDecode(s.Bytes, &r)
 			any = true

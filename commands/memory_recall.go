@@ -27,6 +27,7 @@ type memRecallParams struct {
 	hasFrom       bool
 	hasTo         bool
 	minConfidence float64
+	at            memory.Moment
 	session       []byte
 	shared        []byte
 	topK          int64
@@ -86,7 +87,9 @@ func memRecallCommand() *Command {
 		return runMemRecall(tx, p, m, w)
 	}), g, func(p *memRecallParams, visit func([]byte, grammar.KeyFlags)) {
 		visit(p.shared, grammar.RO|grammar.Access|grammar.NotKey)
-	}), g, func(p *memRecallParams) bool { return p.query == nil && p.vector == nil && p.filter == nil && p.tagMatch == 0 })
+	}), g, func(p *memRecallParams) bool {
+		return p.query == nil && p.vector == nil && p.filter == nil && p.tagMatch == 0
+	})
 }
 
 // recallFilters say which records may be recalled.
@@ -108,7 +111,7 @@ func recallFilters() []grammar.Node {
 		parsed("confidence", "MINCONFIDENCE", memory.ParseConfidence, func(p *memRecallParams) *float64 { return &p.minConfidence }).Sample("0.5"),
 		grammar.Bytes("segment", func(p *memRecallParams) *[]byte { return &p.session }).After("SESSION"),
 		grammar.Bytes("scope", func(p *memRecallParams) *[]byte { return &p.shared }).After("SHARED").Typed(grammar.TypePattern),
-		unsupported[*memRecallParams]("AT"),
+		momentNode(func(p *memRecallParams) *memory.Moment { return &p.at }),
 	}
 }
 
@@ -133,6 +136,9 @@ func recallShape() []grammar.Node {
 func checkRecall(p *memRecallParams) *grammar.Error {
 	if p.explain && p.format == recallPrompt {
 		return grammar.Fail(grammar.Other, string(ErrExplainPrompt))
+	}
+	if p.at.Set && p.expand > 0 {
+		return grammar.Fail(grammar.Other, string(ErrExpandAt))
 	}
 	if len(p.weights) > 0 && !p.ranking().Weights.Valid() {
 		return grammar.Fail(grammar.Other, string(ErrWeights))
@@ -218,6 +224,9 @@ const surplus = 64
 
 func runMemRecall(tx *engine.Tx, p *memRecallParams, m *recallMemory, w *reply.Writer) error {
 	r := recalling{tx: tx, params: p, recallMemory: m, limit: int(p.topK) + surplus, nowMs: tx.NowMs()}
+	if p.at.Set {
+		r.nowMs = 0
+	}
 	if err := r.readFilters(); err != nil {
 		return err
 	}
@@ -225,7 +234,10 @@ func runMemRecall(tx *engine.Tx, p *memRecallParams, m *recallMemory, w *reply.W
 	if err != nil {
 		return err
 	}
-	sources := r.sources(own, nil)
+	sources, err := r.sources(own, nil)
+	if err != nil {
+		return err
+	}
 	if sources, err = r.withShared(sources, &own); err != nil {
 		return err
 	}

@@ -22,13 +22,30 @@ type source struct {
 }
 
 // sources are the owners of a scope. Where except is given, they are shared.
-func (r *recalling) sources(scope memory.Scope, except *memory.Scope) (list []source) {
+func (r *recalling) sources(scope memory.Scope, except *memory.Scope) (list []source, err error) {
 	for _, name := range ownersIn(r.tx, scope) {
-		if view, ok := r.tx.OwnerView([]byte(name)); ok {
-			list = append(list, source{view, scope, except})
+		view, ok := r.tx.OwnerView([]byte(name))
+		if !ok {
+			continue
 		}
+		if view, err = r.asOf(view); err != nil {
+			return nil, err
+		}
+		list = append(list, source{view, scope, except})
 	}
-	return list
+	return list, nil
+}
+
+// asOf is a view at the moment that is recalled: the newest of all its owners.
+func (r *recalling) asOf(view *engine.OwnerView) (*engine.OwnerView, error) {
+	if !r.params.at.Set {
+		return view, nil
+	}
+	past, err := view.AsOf(r.params.at, len(r.params.query) > 0)
+	if err == nil {
+		r.nowMs = max(r.nowMs, past.NowMs())
+	}
+	return past, err
 }
 
 // withShared adds the owners of the shared scope, but for what is in the own one.
@@ -40,11 +57,12 @@ func (r *recalling) withShared(list []source, own *memory.Scope) ([]source, erro
 	if err != nil {
 		return nil, err
 	}
-	return append(list, r.sources(shared, own)...), nil
+	others, err := r.sources(shared, own)
+	return append(list, others...), err
 }
 
 func (r *recalling) accepts(from *source, s *engine.Stored) bool {
-	return from.scope.Contains(s.Key) && (from.except == nil || !from.except.Contains(s.Key)) && r.admits(s)
+	return from.scope.Contains(s.Key) && (from.except == nil || !from.except.Contains(s.Key)) && r.admits(from, s)
 }
 
 // gather adds the candidates of a source.
@@ -64,7 +82,7 @@ func (r *recalling) gather(from *source) {
 		r.gatherNewest(from, consider)
 		return
 	}
-	eachRecord(r.tx, from.view, from.scope, nil, func(s engine.Stored, doc uint64) bool {
+	eachRecord(from.view, from.scope, nil, func(s engine.Stored, doc uint64) bool {
 		from.view.Parts(s, doc, consider)
 		return true
 	})
@@ -178,9 +196,9 @@ func (r *recalling) addPinned(from *source, first int) {
 }
 
 // admits says whether a record stands and passes the filters.
-func (r *recalling) admits(s *engine.Stored) bool {
+func (r *recalling) admits(from *source, s *engine.Stored) bool {
 	p, rec := r.params, &r.record
-	if r.tx.Past(s.DeadlineMs) || r.someKinds && !r.kinds[s.Kind] {
+	if from.view.Past(s.DeadlineMs) || r.someKinds && !r.kinds[s.Kind] {
 		return false
 	}
 	if r.unfiltered && s.Lasting {

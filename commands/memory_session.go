@@ -96,7 +96,7 @@ func recentSession(tx *engine.Tx, owner []byte, sinceMs int64) (name string) {
 
 // sessionRecords visits the working and session records of a session that stand.
 func sessionRecords(tx *engine.Tx, view *engine.OwnerView, scope memory.Scope, visit func(s engine.Stored, r *memory.Record) bool) {
-	eachRecord(tx, view, scope, nil, func(s engine.Stored, _ uint64) bool {
+	eachRecord(view, scope, nil, func(s engine.Stored, _ uint64) bool {
 		var r memory.Record
 		mustDecode(s.Bytes, &r)
 		return r.Kind != memory.Working && r.Kind != memory.Session || visit(s, &r)

@@ -237,3 +237,6 @@ func (tx *Tx) expired(x table.Entry) bool {
 // Past says whether deadlineMs has passed at the transaction's time; 0 never
 // has.
 func (tx *Tx) Past(deadlineMs int64) bool { return past(deadlineMs, tx.now) }
+
+// Past says whether a deadline has passed at the moment of the view.
+func (v *OwnerView) Past(deadlineMs int64) bool { return past(deadlineMs, v.nowMs) }

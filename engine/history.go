@@ -246,6 +246,7 @@ type Change struct {
 	Bytes      []byte // encoded record of a RecordPut, without the items of a list
 
 	list *pastList // the record is a list
+	head []byte    // and so stored
 }
 
 // Record is the encoded record of a RecordPut, as a copy: a list with its array
@@ -463,7 +464,9 @@ func (v *OwnerView) At(key []byte, moment memory.Moment) (r Stored, made Change,
 			}
 			return true
 		}
-		made = c
+		if made = c; c.list != nil {
+			made.head = slices.Clone(c.Bytes)
+		}
 		made.Bytes, lost = c.Record()
 		return false
 	})

@@ -72,14 +72,30 @@ func (p *pastList) of(c Change) Change {
 	return c
 }
 
-// join makes a list whole, from what stands, what is pending, and the archive.
+// join makes a list whole.
 func (p *pastList) join(r *memory.Record) error {
-	texts := make([][]byte, r.Next-r.First)
-	missing := len(texts)
+	items, err := p.items(r)
+	if err != nil {
+		return err
+	}
+	r.Whole(memory.JoinItems(make([]byte, 0, r.ArrayBytes()), func(yield func([]byte) bool) {
+		for i := range items {
+			if !yield(items[i].Text) {
+				return
+			}
+		}
+	}))
+	return nil
+}
+
+// items are those of a list, from what stands, what is pending, and the archive.
+func (p *pastList) items(r *memory.Record) ([]memory.Item, error) {
+	items := make([]memory.Item, r.Next-r.First)
+	missing := len(items)
 	add := func(number uint64, it []byte) {
 		content, err := memory.DecodeItem(it)
-		if at := number - r.First; err == nil && at < uint64(len(texts)) && texts[at] == nil {
-			texts[at] = content.Text
+		if at := number - r.First; err == nil && at < uint64(len(items)) && items[at].Text == nil {
+			items[at] = content
 			missing--
 		}
 	}
@@ -112,14 +128,13 @@ func (p *pastList) join(r *memory.Record) error {
 			err = failed
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if missing > 0 {
-		return ErrRetention
+		return nil, ErrRetention
 	}
-	r.Whole(memory.JoinItems(make([]byte, 0, r.ArrayBytes()), slices.Values(texts)))
-	return nil
+	return items, nil
 }
 
 // collect finds the items of the record among the changes in memory.

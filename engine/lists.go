@@ -242,7 +242,7 @@ func (tx *Tx) applyItemPut(db int, x *effect.Effect) {
 	r := &tx.record.record
 	mustDecode(head.record(), r)
 	content := it.content()
-	owner.index.Add(recall.Doc{ID: it.doc(), Text: string(tx.itemAnchor(x.Key, &content)), Order: content.TimeMs, Group: owner.groupOf(x.Key, r)})
+	owner.index.Add(recall.Doc{ID: it.doc(), Text: string(itemAnchor(tx.Policy(x.Key), &content)), Order: content.TimeMs, Group: owner.groupOf(x.Key, r)})
 	tx.e.indexer.offer(owner)
 	if r.Kind.Journaled() {
 		owner.remember(tx, change{kind: x.Kind, key: string(x.Key), version: uint64(x.Number), list: x.List, value: it.record()}, nil)
@@ -251,8 +251,7 @@ func (tx *Tx) applyItemPut(db int, x *effect.Effect) {
 
 // itemAnchor is the text that an item is found by. The paths of policies lead
 // through the array, so an item is looked at as an array of one.
-func (tx *Tx) itemAnchor(key []byte, content *memory.Item) []byte {
-	policy := tx.Policy(key)
+func itemAnchor(policy *memory.Policy, content *memory.Item) []byte {
 	if len(policy.Encrypted()) == 0 && len(policy.Indexed()) == 0 {
 		return content.AnchorText(nil)
 	}

@@ -272,6 +272,11 @@ func errFilter(text []byte, at int, problem string) error {
 	return userError("filter '%s' is not an expression: %s at position %d", quoteForError(text), problem, at+1)
 }
 
+// ErrPast is returned when a past state has more records than are built again.
+func ErrPast(max int) error {
+	return userError("the owner had more than %d records, limit mem-past-records", max)
+}
+
 // ErrVectorLength is returned for a blob that is no sequence of floats.
 func ErrVectorLength(bytes int) error {
 	return userError("vector has %d bytes, a multiple of 4 is needed: float32, little-endian", bytes)
