@@ -40,6 +40,7 @@ const (
 	Immediate                         // runs at once even inside MULTI; not shown to clients
 	Executes                          // runs the queue of MULTI; not shown to clients
 	Subscribed                        // allowed in RESP2 while the session is subscribed; not shown to clients
+	Recalls                           // searches records: INFO tells how long; not shown to clients
 	Brief                             // as short as Fast ones, though Redis does not call it fast; not shown to clients
 )
 

@@ -26,6 +26,8 @@ type Core struct {
 	// DenialsMax is how long the log of denials may be (acllog-max-len).
 	DenialsMax atomic.Int64
 
+	// Records tells what the process knows of records; nil: nothing.
+	Records func() RecordHost
 	// WhenDurable calls wake once more of the journal is durable; nil when the
 	// journal never lags.
 	WhenDurable func(wake func())
@@ -212,6 +214,7 @@ func (k *Core) resetStats() {
 	} {
 		counter.Store(0)
 	}
+	data.Records.Reset()
 	k.stats.errors.reset()
 	k.Table.each(func(c *Command) { c.stats.reset() })
 	k.Process.ResetFigures()

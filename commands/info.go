@@ -60,6 +60,7 @@ func infoSections() []infoSection {
 		{name: "replication", title: "Replication", write: infoReplication},
 		{name: "cpu", title: "CPU", write: infoCPU},
 		{name: "modules", title: "Modules", write: func(*Core, *infoWriter) {}},
+		{name: "memory_records", title: "Memory_records", write: infoRecords},
 		{name: "commandstats", title: "Commandstats", extra: true, write: infoCommandStats},
 		{name: "errorstats", title: "Errorstats", write: infoErrorStats},
 		{name: "latencystats", title: "Latencystats", extra: true, write: infoLatencyStats},

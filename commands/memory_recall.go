@@ -78,7 +78,7 @@ func memRecallCommand() *Command {
 	return projecting(naming(onData(memoryDeclaration(Declaration{
 		Name: "mem.recall", Complexity: "O(P) where P is the number of the query's postings in the index; without a query O(N), the records in the scope",
 		Summary: "Find the best memory records for this moment",
-		Flags:   ReadOnly, Offload: true, Lock: LockNone,
+		Flags:   ReadOnly | Recalls, Offload: true, Lock: LockNone,
 		Reply: reply.OneOf(reply.ArrayOf(hitShape()), reply.Verbatim(), reply.Bulk()),
 	}), g, func(tx *engine.Tx, p *memRecallParams, w *reply.Writer) error {
 		m := pool.Get().(*recallMemory)

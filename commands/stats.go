@@ -78,6 +78,13 @@ func (h *histogram) percentile(percent float64) int64 {
 	return 0
 }
 
+// join adds what another one has counted.
+func (h *histogram) join(other *histogram) {
+	for i := range h {
+		h[i].Add(other[i].Load())
+	}
+}
+
 func (h *histogram) reset() {
 	for i := range h {
 		h[i].Store(0)

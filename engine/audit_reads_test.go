@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"reminis/engine/memory"
@@ -93,6 +94,15 @@ func chainOf(t *testing.T, e *Engine, owner []byte) (versions []uint64) {
 func TestEveryReadIsAnEvent(t *testing.T) {
 	const owners, readers, reads = 20, 4, 3000
 	e := auditedEngine(t, owners, "ALL")
+	var heard atomic.Int64
+	lastSeq := map[string]uint64{} // of an owner, whose lock is held
+	e.OnAudit(func(db int, owner string, seq uint64, event []byte) {
+		heard.Add(1)
+		if db > 1 || seq < lastSeq[owner] || len(event) == 0 {
+			t.Errorf("database %d, %s: batch %d after %d", db, owner, seq, lastSeq[owner])
+		}
+		lastSeq[owner] = seq
+	})
 	e.RunReadAudit()
 	var group sync.WaitGroup
 	seed := rand.Uint64()
@@ -119,6 +129,9 @@ func TestEveryReadIsAnEvent(t *testing.T) {
 	events := 0
 	for i := range owners {
 		events += len(chainOf(t, e, auditedKey(i).Owner()))
+	}
+	if n := int(heard.Load()); n != events {
+		t.Errorf("%d events were told of, %d are there", n, events)
 	}
 	if dropped := int(e.stats.Records.Unaudited.Load()); events+dropped != readers*reads || e.ReadsWaiting() != 0 {
 		t.Errorf("%d events, %d dropped, %d wait, of %d reads", events, dropped, e.ReadsWaiting(), readers*reads)

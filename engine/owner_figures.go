@@ -26,6 +26,13 @@ func (u *Uses) figures() UseFigures {
 	return UseFigures{u.Reads.Load(), u.Hits.Load(), u.Recalls.Load(), u.RecallHits.Load(), u.Writes.Load(), u.Committed.Load(), u.Unaudited.Load()}
 }
 
+// Reset begins to count anew.
+func (u *Uses) Reset() {
+	for _, counter := range []*atomic.Int64{&u.Reads, &u.Hits, &u.Recalls, &u.RecallHits, &u.Writes, &u.Committed, &u.Unaudited} {
+		counter.Store(0)
+	}
+}
+
 // NoteWrite counts a change of an owner's records that is asked for.
 func (tx *Tx) NoteWrite(ownerName []byte) {
 	tx.e.stats.Records.Writes.Add(1)
@@ -137,6 +144,15 @@ type OwnerFigures struct {
 	Unindexed  int64 // records that a recall reads word by word
 	Uses       UseFigures
 }
+
+// Owners is how many owners there are, or were since the start.
+func (e *Engine) Owners() int64 { return e.owners.made.Load() }
+
+// RecordUses is what was asked of all records.
+func (e *Engine) RecordUses() UseFigures { return e.stats.Records.figures() }
+
+// OwnersToIndex is how many owners wait for the indexer.
+func (e *Engine) OwnersToIndex() int { return len(e.indexer.queue) }
 
 // OwnerFigures are those of one owner of the transaction's database; ok is false
 // when there never was such an owner.

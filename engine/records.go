@@ -567,6 +567,9 @@ func (tx *Tx) commitRecords(seq uint64, timeMs int64) {
 			touched = true
 			chained = chained || owner.pending[i].event != nil
 		}
+		if chained && tx.e.onAudit != nil && !tx.replaying {
+			tx.tellAudit(owner, seq)
+		}
 		if chained {
 			owner.lastSeq = seq
 		}
@@ -578,6 +581,27 @@ func (tx *Tx) commitRecords(seq uint64, timeMs int64) {
 			if tx.batch.Durable {
 				owner.gateSeq = seq
 			}
+		}
+	}
+}
+
+// OnAudit has hear called for each event that is added to a chain, in the order
+// of the chain; the owner of the server's has no name. It is called with locks
+// held, so it must not wait, and before the event is durable. event is the stored
+// form (memory.SplitLinked) and never changes. It is set before anything is
+// written.
+func (e *Engine) OnAudit(hear func(db int, owner string, seq uint64, event []byte)) { e.onAudit = hear }
+
+// tellAudit tells of the events that batch seq added to an owner's chain.
+func (tx *Tx) tellAudit(owner *Owner, seq uint64) {
+	first := len(owner.pending)
+	for first > 0 && owner.pending[first-1].seq == seq {
+		first--
+	}
+	db := max(0, tx.e.owners.database(owner.space))
+	for i := first; i < len(owner.pending); i++ {
+		if event := owner.pending[i].event; event != nil {
+			tx.e.onAudit(db, owner.name, seq, event)
 		}
 	}
 }

@@ -29,6 +29,8 @@ var directives = []directive{
 		bind: func(s *Settings, v value) { s.MemMasterKeyEnv = v.text }},
 	{name: "mem-master-key-command", kind: text, flags: fixed,
 		bind: func(s *Settings, v value) { s.MemMasterKeyCommand = v.text }},
+	{name: "mem-audit-file", kind: text, flags: fixed,
+		bind: func(s *Settings, v value) { s.MemAuditFile = v.text }},
 	{name: "write-timeout-ms", kind: integer, initial: "500", low: 1, high: 3600000,
 		bind: func(s *Settings, v value) { s.WriteTimeoutMs = v.number }},
 	{name: "ignore-redis-files", kind: boolean, initial: "no", flags: fixed,

@@ -81,6 +81,8 @@ type Settings struct {
 	MemOwnerTag       bool
 	MemIdempotencyMs  int64
 	MemIdempotencyMax int64
+	// MemAuditFile is a path below Dir, "" for none, that gets every event as a line.
+	MemAuditFile string
 	// MemConsentRequired says that profile and semantic records need consent.
 	MemConsentRequired bool
 	// MemMasterKeyFile to MemMasterKeyCommand say where the key that wraps

@@ -30,7 +30,9 @@ type process struct {
 	engine *engine.Engine
 	core   *commands.Core
 	server *server.Server
-	stop   chan struct{} // closed or sent to when the process shall end
+	// auditFile is nil without one.
+	auditFile *server.AuditFile
+	stop      chan struct{} // closed or sent to when the process shall end
 }
 
 // serve runs a server until it is told to stop.
@@ -75,6 +77,10 @@ func (p *process) run() error {
 		p.log.Warn(err.Error())
 	}
 	defer func() { _ = pidFile.Remove() }()
+	if p.openAuditFile(); p.auditFile != nil {
+		defer p.auditFile.Close()
+	}
+	defer p.followHangup()()
 	p.engine.RunExpiry()
 	defer p.engine.StopExpiry()
 	p.engine.RunIndexer()
@@ -195,6 +201,7 @@ func (p *process) listen() error {
 		p.core.WhenDurable = func(wake func()) { p.store.Notify(p.store.Durable()+1, wake) }
 		options.Gate = p.store
 	}
+	p.core.Records = p.recordHost
 	p.core.WriteTimeout = func() time.Duration {
 		return time.Duration(p.config.Settings().WriteTimeoutMs) * time.Millisecond
 	}
