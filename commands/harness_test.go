@@ -71,7 +71,7 @@ func newTestServer(table *Table, options engine.Options) *testServer {
 		values: map[string]string{"databases": "16", "enable-debug-command": "yes", "maxmemory": "0", "maxmemory-policy": "noeviction", "hz": "10"},
 		followed: map[string]func(string){
 			"notify-keyspace-events": func(letters string) {
-				core.Engine.Limits.Events.Store(uint32(engine.ParseEventClasses(letters)))
+				core.Engine.Limits.SetEvents(letters)
 			},
 			"requirepass": core.Users.SetPassword,
 			"aclfile":     func(name string) { core.UserFile = &fakeUserFile{name: name} },

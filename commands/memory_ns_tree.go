@@ -138,7 +138,7 @@ func (t *namespaceTree) eachNamespace(key []byte, ownerLen int, visit func(text 
 // rank orders namespaces as they are come to: owners by name, and what is in an
 // owner by key.
 func (t *namespaceTree) rank(text []byte) []byte {
-	ownerLen := len(text)
+	var ownerLen int
 	if t.layout.OwnerTag {
 		if text[0] != '{' {
 			return append(append([]byte{'{'}, text...), ':')

@@ -37,9 +37,13 @@ const eventLetters = "KEg$lshzxetdnm"
 // EventAll is what the letter A stands for.
 const EventAll = EventGeneric | EventString | EventList | EventSet | EventHash | EventSortedSet | EventExpired | EventEvicted | EventStream | EventRecord
 
-// ParseEventClasses reads the letters of notify-keyspace-events; others are
+// SetEvents has the events of these classes told: letters of
+// notify-keyspace-events.
+func (l *Limits) SetEvents(letters string) { l.Events.Store(uint32(parseEventClasses(letters))) }
+
+// parseEventClasses reads the letters of notify-keyspace-events; others are
 // nothing.
-func ParseEventClasses(letters string) EventClass {
+func parseEventClasses(letters string) EventClass {
 	var set EventClass
 	for _, letter := range letters {
 		if letter == 'A' {

@@ -14,7 +14,7 @@ import (
 
 func eventEngine(hear func(x *Event)) *Engine {
 	e := Open(Options{Pool: table.NewPool(table.Options{})})
-	e.Limits.Events.Store(uint32(ParseEventClasses("KEA")))
+	e.Limits.SetEvents("KEA")
 	e.OnEvent(hear)
 	return e
 }
@@ -89,7 +89,7 @@ func TestParseEventClasses(t *testing.T) {
 		"": 0, "K": EventKeyspace, "E$": EventKeyevent | EventString, "A": EventAll,
 		"g$lshzxetd": EventAll, "nm": EventNew | EventMiss, "?": 0,
 	} {
-		if have := ParseEventClasses(letters); have != want {
+		if have := parseEventClasses(letters); have != want {
 			t.Errorf("%q is %b, want %b", letters, have, want)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"runtime/metrics"
 
 	"reminis/commands"
-	"reminis/engine"
 	"reminis/engine/memory"
 )
 
@@ -50,7 +49,7 @@ func applyLimits(config *Config, core *commands.Core) {
 		limits.StringMax.Store(int64(next.BulkMaxBytes))
 		limits.MaxMemory.Store(int64(min(next.MaxMemoryBytes, math.MaxInt64)))
 		limits.ConsentRequired.Store(next.MemConsentRequired)
-		limits.Events.Store(uint32(engine.ParseEventClasses(next.KeyspaceEvents)))
+		limits.SetEvents(next.KeyspaceEvents)
 		limits.LFU.Store(next.MaxMemoryPolicy == "allkeys-lfu" || next.MaxMemoryPolicy == "volatile-lfu")
 		return nil
 	}

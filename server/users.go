@@ -40,7 +40,7 @@ func OpenUsers(config *Config, core *commands.Core) error {
 	}
 	core.UserFile = userFile(settings.ACLFile)
 	if _, err := core.LoadUsers(); err != nil {
-		return fmt.Errorf("Aborting Redis startup because of ACL errors: %w", err)
+		return fmt.Errorf("reading the file of users: %w", err)
 	}
 	return nil
 }

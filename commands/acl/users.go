@@ -117,7 +117,7 @@ func (u *Users) All() []*User {
 }
 
 // ErrName is for a name that could not be written in a file of users.
-var ErrName = errors.New("Usernames can't contain spaces or null characters")
+const ErrName RuleError = "Usernames can't contain spaces or null characters"
 
 // Set makes an account, or changes one, by rules of which all take effect or
 // none.
@@ -200,7 +200,7 @@ func (u *User) Line() string { return "user " + u.name + " " + u.Rules().String(
 // user was before is forgotten.
 func (u *Users) Define(name string, rules []string) error {
 	if hasSpaces(name) {
-		return errors.New("Spaces not allowed in ACL usernames")
+		return RuleError("Spaces not allowed in ACL usernames")
 	}
 	merged, err := mergeSelectors(rules)
 	if err != nil {

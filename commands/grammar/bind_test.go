@@ -18,7 +18,6 @@ type part struct {
 type whole struct {
 	part part
 	word []byte
-	flag bool
 }
 
 func TestAccessorsOfOtherParamsAreRefused(t *testing.T) {
