@@ -110,6 +110,7 @@ const (
 	ErrForgetVersion Error = "ERR IFVERSION needs exactly one key"
 	ErrForgetRecord  Error = "ERR RETURN RECORD has nothing to show after MEM.FORGET"
 	ErrRollbackRace  Error = "ERR the key kept changing while its history was read"
+	ErrImportLine    Error = "ERR the line is not one that MEM.EXPORT gave"
 	ErrVerifyAlone   Error = "ERR VERIFY takes no other option"
 	ErrTimelineOnly  Error = "ERR TZ needs FORMAT TIMELINE"
 	ErrDiffTimeline  Error = "ERR WITHDIFF does not go with FORMAT TIMELINE"

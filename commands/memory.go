@@ -13,7 +13,7 @@ import (
 
 func memoryCommands() []*Command {
 	return []*Command{
-		memSetCommand(), memPatchCommand(), memAppendCommand(), memForgetCommand(), memEraseCommand(), memRollbackCommand(),
+		memSetCommand(), memPatchCommand(), memAppendCommand(), memForgetCommand(), memEraseCommand(), memExportCommand(), memImportCommand(), memRollbackCommand(),
 		memGetCommand(), memMGetCommand(), memHistoryCommand(), memDiffCommand(),
 		memLinkCommand(), memUnlinkCommand(), memLinksCommand(), memRecallCommand(), memLoadCommand(), memAuditCommand(), memNSCommand(),
 		memSchemaCommand(), memPolicyCommand(), memConsentCommand(),
@@ -25,7 +25,7 @@ func memoryCommands() []*Command {
 // They are no commands: COMMAND does not list them.
 func laterMemoryCommands() []string {
 	return []string{
-		"mem.apply", "mem.export", "mem.import",
+		"mem.apply",
 	}
 }
 

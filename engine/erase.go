@@ -43,6 +43,7 @@ const surveyMax = 3
 // The transaction holds no locks: each owner is one batch. When it returns nil no
 // file holds any of it. After an error it may be repeated.
 func (tx *Tx) Erase(scope memory.Scope, owners []string, event *memory.Event) (Erased, error) {
+	tx.AuditReads() // what was read before is told before
 	total := Erased{Receipt: sha256.Sum256(append([]byte("reminis erase\x00"), scope.Text()...))}
 	last := uint64(0)
 	for _, name := range owners {
