@@ -26,11 +26,18 @@ var allPoints = flag.Bool("crash-points-all", false, "recover from every crash p
 // crashPointsDefault is how many points of a run are recovered from by default.
 const crashPointsDefault = 100
 
+// How many of twelve lines are about records: where all kinds of keys meet, and
+// where what records have to do with each other does.
+const (
+	recordsSome = 4
+	recordsMost = 11
+)
+
 // snapshot is everything as one batch left it.
 type snapshot struct {
 	model   *model
 	nowMs   int64
-	records string
+	records recordsState
 	// between says that the batch is one of several of one step: of records
 	// only the step's end is known.
 	between bool
@@ -67,7 +74,7 @@ func newCrashRun(t *testing.T, seed uint64, durability persistence.Durability) *
 	c := &crashRun{durability: durability, segments: map[string]bool{}}
 	c.pair = &pair{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 1)), disk: newTestDisk(),
 		setting: newSetting(durability), clock: clockAt(testStartMs), m: newModel(worldDatabases)}
-	c.g = &generator{r: rand.New(rand.NewPCG(seed, 2)), clock: c.clock, records: true}
+	c.g = &generator{r: rand.New(rand.NewPCG(seed, 2)), clock: c.clock, records: recordsSome}
 	return c
 }
 
@@ -109,6 +116,11 @@ func (c *crashRun) watch(percent int) {
 // line runs one line on both sides and notes what it left.
 func (c *crashRun) line(words []string) {
 	c.t.Helper()
+	swept := c.r.IntN(2) == 0
+	if swept { // else what has expired goes in a batch of its own, before the line's
+		c.w.engine.ExpireDue()
+		c.note()
+	}
 	before, stood := c.w.appended(), c.firmText()
 	isFirm, alone := firm(words), !c.m.open
 	if words[0] == "EXEC" {
@@ -128,22 +140,30 @@ func (c *crashRun) line(words []string) {
 	if alone {
 		c.remember(words, got, before)
 	}
+	if made := c.w.appended() - before; made > 1 && swept && indivisible(words) {
+		c.fatalf("%q made %d batches: a crash may come between them", words, made)
+	}
 	c.note()
 	if isFirm && c.firmText() != stood || c.durability == persistence.Always && c.w.appended() > before {
 		c.firm = c.w.appended()
 	}
 }
 
-// firmText is what the last snapshot has of records whose changes are fsynced
-// before the reply.
+// firmText is what the last snapshot has of what is fsynced before the reply:
+// rules, and records of some kinds.
 func (c *crashRun) firmText() string {
 	out := ""
-	for line := range strings.Lines(c.snapshots[len(c.snapshots)-1].records) {
-		if strings.Contains(line, ":"+kindProfile) || strings.Contains(line, ":"+kindSemantic) {
+	for line := range strings.Lines(c.snapshots[len(c.snapshots)-1].records.text) {
+		if strings.Contains(line, ":"+kindProfile) || strings.Contains(line, ":"+kindSemantic) || strings.HasPrefix(line, ruleMark) {
 			out += line
 		}
 	}
 	return out
+}
+
+// indivisible says whether all of a line happens or nothing.
+func indivisible(words []string) bool {
+	return words[0] == "EXEC" || strings.HasPrefix(words[0], "MEM.") && !slices.Contains(words, "MIGRATE")
 }
 
 // onDatabase says whether a line changes whole databases: that is not a change
@@ -164,9 +184,12 @@ func (c *crashRun) note() {
 	if int(last) < len(c.snapshots) {
 		return
 	}
-	records, err := c.w.recordsText()
+	records, err := c.w.records()
 	if err != nil {
 		c.fatalf("%v", err)
+	}
+	if got, want := c.w.rulesText(), c.m.rulesText(); got != want {
+		c.fatalf("rules: %s", difference(got, want))
 	}
 	s := snapshot{model: c.m.clone(), nowMs: c.clock.NowMs(), records: records}
 	for int(last) > len(c.snapshots) {
@@ -208,6 +231,8 @@ func (c *crashRun) work(passes int) error {
 		case 1:
 			c.w.engine.ExpireDue()
 			c.note()
+		case 2:
+			c.repeat()
 		}
 		if i%40 == 39 {
 			if err := c.w.store.Checkpoint(); err != nil {
@@ -218,8 +243,27 @@ func (c *crashRun) work(passes int) error {
 	return nil
 }
 
-// run is a life of two worlds, the first of which is closed cleanly.
-func (c *crashRun) run(percent int) (checkpoints uint64) {
+// repeat says a line with an ID that was carried out once more.
+func (c *crashRun) repeat() {
+	c.t.Helper()
+	withID := slices.DeleteFunc(slices.Clone(c.past), func(r remembered) bool { return !slices.Contains(r.words, "ID") })
+	if len(withID) == 0 {
+		return
+	}
+	r := pick(c.r, withID...)
+	c.w.engine.ExpireDue()
+	c.note()
+	side, before := c.w.connect(), c.w.appended()
+	defer side.session.Close()
+	side.do("SELECT", fmt.Sprint(slices.Index(c.m.spaces, r.space)))
+	if err := r.again(side); err != nil || c.w.appended() != before {
+		c.fatalf("%d batches, %v", c.w.appended()-before, err)
+	}
+}
+
+// run is a life of two worlds of so many passes, the first of which is closed
+// cleanly.
+func (c *crashRun) run(percent, passes int) (checkpoints uint64) {
 	c.watch(percent)
 	for life := range 2 {
 		if err := c.open(); err != nil {
@@ -228,7 +272,7 @@ func (c *crashRun) run(percent int) (checkpoints uint64) {
 		for _, words := range c.g.populate() {
 			c.line(words)
 		}
-		if err := errors.Join(c.reply(), c.work(55)); err != nil {
+		if err := errors.Join(c.reply(), c.work(passes)); err != nil {
 			c.fatalf("life %d: %v", life, err)
 		}
 		checkpoints += c.w.store.Stats().Checkpoints
@@ -263,12 +307,15 @@ func (c *crashRun) judge(w *world, pt crashPoint) error {
 	if got, want := w.dump(), s.model.dump(s.nowMs); got != want {
 		return fmt.Errorf("batch %d: %s", seq, difference(got, want))
 	}
-	records, err := w.recordsText()
+	if got, want := w.rulesText(), s.model.rulesText(); got != want {
+		return fmt.Errorf("batch %d: rules: %s", seq, difference(got, want))
+	}
+	records, err := w.records()
 	if err != nil {
 		return fmt.Errorf("batch %d: %w", seq, err)
 	}
-	if !s.between && records != s.records {
-		return fmt.Errorf("batch %d: records: %s", seq, difference(records, s.records))
+	if differ := records.differs(s.records); !s.between && differ != "" {
+		return fmt.Errorf("batch %d: records: %s", seq, differ)
 	}
 	if err := w.checkPast(c.past, seq, s.model); err != nil {
 		return err
@@ -282,20 +329,21 @@ func (c *crashRun) judge(w *world, pt crashPoint) error {
 // goOn uses the recovered world as if nothing had happened.
 func (c *crashRun) goOn(w *world, s snapshot) error {
 	m, client := s.model.clone(), w.connect()
-	g := &generator{r: rand.New(rand.NewPCG(c.seed, 4)), clock: w.clock}
+	g := &generator{r: rand.New(rand.NewPCG(c.seed, 4)), clock: w.clock, records: c.g.records}
 	for range 12 {
 		words := g.next()
-		if got, want := client.do(words...), m.do(w.clock.NowMs(), words); got != want {
+		if got, want := client.do(words...), m.do(w.clock.NowMs(), words); got != want && want != "" {
 			return fmt.Errorf("after recovery: %q: got %q, want %q", words, got, want)
 		}
 	}
 	if err := w.store.Sync(); err != nil {
 		return err
 	}
-	if got, want := w.dump(), m.dump(s.nowMs); got != want {
+	if got, want := w.dump()+w.rulesText(), m.dump(s.nowMs)+m.rulesText(); got != want {
 		return fmt.Errorf("after recovery: %s", difference(got, want))
 	}
-	return nil
+	_, err := w.records()
+	return errors.Join(err, w.engine.Check())
 }
 
 // sample gives about count of the points, evenly, the first and last among them.
@@ -318,24 +366,43 @@ func TestCrash(t *testing.T) {
 			name := fmt.Sprintf("%s, %d%% of what is not synced survives", durabilityName(durability), percent)
 			t.Run(name, func(t *testing.T) {
 				c := newCrashRun(t, seed+uint64(i), durability)
-				checkpoints := c.run(percent)
-				if checkpoints < 3 || len(c.segments) < 4 {
-					c.fatalf("%d checkpoints and %d segments: the test wants more", checkpoints, len(c.segments))
-				}
-				chosen := sample(c.points, crashPointsDefault)
-				for _, n := range chosen {
-					pt := c.points[n]
-					if err := c.recover(pt); err != nil {
-						t.Fatalf("seed %d, crash point %d of %d, before operation %s, acknowledged %d of %d batches: %v",
-							c.seed, n, len(c.points), pt.operation, pt.acked, pt.last, err)
-					}
-				}
-				t.Logf("seed %d: %d lines, %d batches, %d checkpoints, %d segments, 24 keys in one table (a bucket splits for each 8)",
-					c.seed, c.lines, len(c.snapshots)-1, checkpoints, len(c.segments))
-				t.Logf("crash points (of %d): %v", len(c.points), chosen)
+				c.crash(percent, 55, crashPointsDefault)
 			})
 		}
 	}
+}
+
+// What is said in TestCrash holds for memory records and all that is kept beside
+// them, and the chains of all owners verify.
+func TestCrashOfRecords(t *testing.T) {
+	seed := seedOf(t)
+	for i, durability := range []persistence.Durability{persistence.Always, persistence.Everysec} {
+		t.Run(durabilityName(durability), func(t *testing.T) {
+			c := newCrashRun(t, seed+uint64(i), durability)
+			c.g.records = recordsMost
+			c.crash(40, 110, crashPointsDefault)
+		})
+	}
+}
+
+// crash runs a life and recovers from a sample of its crash points.
+func (c *crashRun) crash(percent, passes, points int) {
+	c.t.Helper()
+	checkpoints := c.run(percent, passes)
+	if checkpoints < 3 || len(c.segments) < 4 {
+		c.fatalf("%d checkpoints and %d segments: the test wants more", checkpoints, len(c.segments))
+	}
+	chosen := sample(c.points, points)
+	for _, n := range chosen {
+		pt := c.points[n]
+		if err := c.recover(pt); err != nil {
+			c.t.Fatalf("seed %d, crash point %d of %d, before operation %s, acknowledged %d of %d batches: %v",
+				c.seed, n, len(c.points), pt.operation, pt.acked, pt.last, err)
+		}
+	}
+	c.t.Logf("seed %d: %d lines, %d batches, %d checkpoints, %d segments, 24 keys in one table (a bucket splits for each 8)",
+		c.seed, c.lines, len(c.snapshots)-1, checkpoints, len(c.segments))
+	c.t.Logf("crash points (of %d): %v", len(c.points), chosen)
 }
 
 func durabilityName(d persistence.Durability) string {

@@ -14,8 +14,8 @@ import (
 type generator struct {
 	r     *rand.Rand
 	clock *testClock
-	// records makes some of the lines changes of memory records.
-	records bool
+	// records is how many of twelve lines are about memory records.
+	records int
 	inMulti bool
 	line    int // of lines made, for ids that are new
 }
@@ -108,7 +108,7 @@ func (g *generator) next() []string {
 
 // data is a line that works on data.
 func (g *generator) data() []string {
-	if g.records && g.r.IntN(3) == 0 {
+	if g.r.IntN(12) < g.records {
 		return g.record()
 	}
 	switch g.r.IntN(16) {

@@ -48,7 +48,7 @@ type pair struct {
 func newPair(t *testing.T, seed uint64, durability persistence.Durability) *pair {
 	p := &pair{t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 1)), disk: newTestDisk(),
 		setting: newSetting(durability), clock: clockAt(testStartMs), m: newModel(worldDatabases)}
-	p.g = &generator{r: rand.New(rand.NewPCG(seed, 2)), clock: p.clock}
+	p.g = &generator{r: rand.New(rand.NewPCG(seed, 2)), clock: p.clock, records: recordsSome}
 	p.w = mustOpenWorld(t, p.disk, p.setting, p.clock)
 	p.client = p.w.connect()
 	return p
@@ -69,15 +69,29 @@ func (p *pair) step(words []string) {
 	}
 }
 
-// compare compares everything that is stored.
+// compare compares everything that is stored with the model.
 func (p *pair) compare(when string) {
 	p.t.Helper()
 	if got, want := p.w.dump(), p.m.dump(p.clock.NowMs()); got != want {
 		p.fatalf("%s: %s", when, difference(got, want))
 	}
+	if got, want := p.w.rulesText(), p.m.rulesText(); got != want {
+		p.fatalf("%s: rules: %s", when, difference(got, want))
+	}
 	if err := p.w.engine.Check(); err != nil {
 		p.fatalf("%s: %v", when, err)
 	}
+}
+
+// records reads all records, of which what has expired goes first.
+func (p *pair) records(when string) recordsState {
+	p.t.Helper()
+	p.w.engine.ExpireDue()
+	state, err := p.w.records()
+	if err != nil {
+		p.fatalf("%s: %v", when, err)
+	}
+	return state
 }
 
 // restart ends the world in one of the ways in which worlds end.
@@ -161,7 +175,7 @@ func (p *pair) advance() {
 	found := items(p.client.do("SCAN", s.cursor, "COUNT", fmt.Sprint(1+p.r.IntN(8))))
 	s.cursor = found[0]
 	for _, key := range found[1:] {
-		if _, there := p.m.find(s.db, key); !there {
+		if _, there := p.m.find(s.db, key); !there && !strings.HasPrefix(key, recordPrefix) {
 			p.fatalf("SCAN gave %q, which is not there", key)
 		}
 		s.seen[key] = true
@@ -207,9 +221,13 @@ func TestMetamorphic(t *testing.T) {
 				}
 			}
 			p.compare("before a restart")
+			before := p.records("before a restart")
 			how := p.restart()
 			ended[how]++
 			p.compare("after " + how)
+			if differ := p.records("after " + how).differs(before); differ != "" {
+				p.fatalf("after %s: records: %s", how, differ)
+			}
 		}
 		if err := p.w.close(); err != nil {
 			t.Fatal(err)

@@ -23,6 +23,7 @@ type modelKey struct {
 type model struct {
 	databases []map[string]modelKey
 	spaces    []int // which owners each database has: SWAPDB exchanges them
+	rules     modelRules
 	nowMs     int64
 	db        int
 
@@ -52,7 +53,7 @@ func truth(condition bool) string {
 }
 
 func newModel(databases int) *model {
-	m := &model{}
+	m := &model{rules: newModelRules()}
 	for db := range databases {
 		m.databases = append(m.databases, map[string]modelKey{})
 		m.spaces = append(m.spaces, db)
@@ -64,7 +65,7 @@ func newModel(databases int) *model {
 // clone is the model's data in a session of its own.
 func (m *model) clone() *model {
 	c := newModel(0)
-	c.spaces = slices.Clone(m.spaces)
+	c.spaces, c.rules = slices.Clone(m.spaces), m.rules.clone()
 	for _, keys := range m.databases {
 		copied := maps.Clone(keys)
 		for key, v := range copied {
@@ -90,13 +91,14 @@ func (m *model) define() {
 		"PTTL": m.pTTL, "PEXPIRETIME": m.pExpireTime,
 		"HSET": m.hSet, "HSETNX": m.hSetNX, "HDEL": m.hDel, "HGET": m.hGet, "HMGET": m.hMGet, "HEXISTS": m.hExists,
 		"HLEN": m.hLen, "HINCRBY": m.hIncrBy, "FLUSHDB": m.flushDB, "FLUSHALL": m.flushAll, "SWAPDB": m.swapDB,
+		"MEM.SCHEMA": m.schema, "MEM.POLICY": m.policy, "MEM.CONSENT": m.consent, "MEM.GRANT": m.grant, "MEM.REVOKE": m.revoke,
 	}
 }
 
 // onRecord says whether a line is about memory records, which the model does
 // not have.
 func onRecord(words []string) bool {
-	return strings.HasPrefix(words[0], "MEM.") || len(words) > 1 && strings.HasPrefix(words[1], recordPrefix)
+	return !isRule(words) && (strings.HasPrefix(words[0], "MEM.") || len(words) > 1 && strings.HasPrefix(words[1], recordPrefix))
 }
 
 // do executes a command line at a time and returns the bytes of its reply, or
@@ -152,11 +154,12 @@ func (m *model) exec([]string) string {
 	}
 	out, known := fmt.Sprintf("*%d\r\n", len(queue)), true
 	for _, words := range queue {
-		if onRecord(words) {
-			known = false
-			continue
+		reply := ""
+		if !onRecord(words) {
+			reply = m.run[words[0]](words[1:])
 		}
-		out += m.run[words[0]](words[1:])
+		known = known && reply != ""
+		out += reply
 	}
 	if !known {
 		return ""

@@ -18,7 +18,7 @@ import (
 const recordPrefix = "app:"
 
 // recordOwners are the owners that records have.
-func recordOwners() []string { return []string{"app:u1", "app:u2"} }
+func recordOwners() []string { return []string{"app:u1", "app:u2", unrulyOwner} }
 
 // Each record's name begins with its kind, which never changes.
 const (
@@ -30,11 +30,17 @@ const (
 
 func recordKind(key string) string {
 	name := key[strings.LastIndexByte(key, ':')+1:]
-	return strings.TrimRight(name, "0123456789")
+	if number := strings.IndexAny(name, "0123456789"); number >= 0 {
+		name = name[:number] // what follows tells records of a kind apart
+	}
+	return name
 }
 
-// firm says whether a change of a line's record is fsynced before its reply.
+// firm says whether what a line changes is fsynced before its reply.
 func firm(words []string) bool {
+	if isRule(words) {
+		return true
+	}
 	for _, word := range words[1:] {
 		if strings.HasPrefix(word, recordPrefix) && (recordKind(word) == kindProfile || recordKind(word) == kindSemantic) {
 			return true
@@ -44,11 +50,38 @@ func firm(words []string) bool {
 }
 
 func (g *generator) recordKey(kind string) string {
-	return fmt.Sprintf("%s:s1:%s%d", pick(g.r, recordOwners()...), kind, g.r.IntN(3))
+	return fmt.Sprintf("%s:%s:%s%d", pick(g.r, recordOwners()...), recordSession(kind), kind, g.r.IntN(3))
 }
 
-// record is a line about a memory record.
+// recordSession is the session of the records of a kind. What is gone after a
+// restart has one of its own, so that the others are what they were.
+func recordSession(kind string) string {
+	if kind == kindWorking {
+		return "w1"
+	}
+	return "s1"
+}
+
+// listName is the name of the lists of a kind, which MEM.APPEND makes.
+func listName(kind string) string { return kind + "7" }
+
+// record is a line about memory records, or about what is kept beside them.
 func (g *generator) record() []string {
+	switch g.r.IntN(16) {
+	case 0, 1:
+		return g.rule()
+	case 2:
+		return g.link()
+	case 3:
+		return g.session()
+	case 4, 5:
+		return g.append()
+	}
+	return g.change()
+}
+
+// change is a line that changes a record as a whole or in part.
+func (g *generator) change() []string {
 	kind := pick(g.r, kindProfile, kindProfile, kindProfile, kindSession, kindSession, kindSemantic, kindWorking)
 	key := g.recordKey(kind)
 	who := []string{"BY", pick(g.r, "agent", "frontend"), "REASON", fmt.Sprintf("line %d", g.line)}
@@ -68,7 +101,64 @@ func (g *generator) record() []string {
 		return append(append([]string{"MEM.PATCH", key, patch, "KIND", kind}, who...), g.writeOptions()...)
 	}
 	value := fmt.Sprintf(`{"line":%d,"old":"x","text":%q}`, g.line, strings.Repeat("word ", g.r.IntN(30)))
-	return append(append([]string{"MEM.SET", key, value, "KIND", kind}, who...), g.writeOptions()...)
+	line := append([]string{"MEM.SET", key, value, "KIND", kind}, who...)
+	if g.r.IntN(4) == 0 {
+		line = append(line, "SCHEMA", pick(g.r, append(ruleSchemas(), "NONE")...))
+	}
+	return append(line, g.writeOptions()...)
+}
+
+// append is a line about a list. Now and then it finds another value there, and
+// now and then a list is overwritten or patched.
+func (g *generator) append() []string {
+	kind := pick(g.r, kindProfile, kindSession, kindSession, kindSemantic, kindWorking)
+	key := fmt.Sprintf("%s:%s:%s", pick(g.r, recordOwners()...), recordSession(kind), listName(kind))
+	switch g.r.IntN(12) {
+	case 0:
+		return append([]string{"MEM.SET", key, fmt.Sprintf(`["line %d",{"a":1}]`, g.line), "KIND", kind}, g.writeOptions()...)
+	case 1:
+		return append([]string{"MEM.PATCH", key, fmt.Sprintf(`[{"op":"add","path":"/0","value":%d}]`, g.line), "RFC6902", "KIND", kind}, g.writeOptions()...)
+	case 2:
+		return []string{"MEM.ROLLBACK", key, "VERSION", fmt.Sprint(1 + g.r.IntN(4))}
+	case 3:
+		key = g.recordKey(kind)
+	}
+	line := append([]string{"MEM.APPEND", key, "KIND", kind, "REASON", fmt.Sprintf("line %d", g.line)}, g.writeOptions()...)
+	if g.r.IntN(2) == 0 {
+		line = append(line, "MAXLEN", fmt.Sprint(1+g.r.IntN(6)))
+	}
+	count := 1 + g.r.IntN(3)
+	line = append(line, "ITEMS", fmt.Sprint(count))
+	for range count {
+		line = append(line, fmt.Sprintf(`{"line":%d,"text":%q}`, g.line, strings.Repeat("turn ", g.r.IntN(20))))
+	}
+	return line
+}
+
+// link is a line about what leads from one record to another.
+func (g *generator) link() []string {
+	owner := pick(g.r, recordOwners()...)
+	key := func() string {
+		return fmt.Sprintf("%s:s1:%s%d", owner, pick(g.r, kindProfile, kindSession, kindSemantic), g.r.IntN(3))
+	}
+	if g.r.IntN(4) == 0 {
+		return []string{"MEM.UNLINK", key(), pick(g.r, "implies", "likes"), key()}
+	}
+	return []string{"MEM.LINK", key(), pick(g.r, "implies", "likes"), key(), "WEIGHT", pick(g.r, "0.25", "0.5", "1")}
+}
+
+// session is a line about the conversations of an owner.
+func (g *generator) session() []string {
+	owner := pick(g.r, recordOwners()...)
+	switch g.r.IntN(8) {
+	case 0:
+		return []string{"MEM.SESSION", "CLOSE", owner, pick(g.r, "s1", "s2")}
+	case 1, 2:
+		return []string{"MEM.SESSION", "MERGE", owner, "s2", "s1"}
+	case 3:
+		return []string{"MEM.SESSION", "MERGE", owner, "s1", "s2"}
+	}
+	return append([]string{"MEM.SESSION", "OPEN", owner}, pick(g.r, nil, []string{"REUSE", "1"})...)
 }
 
 func (g *generator) writeOptions() (words []string) {
@@ -87,12 +177,43 @@ func (g *generator) writeOptions() (words []string) {
 	return words
 }
 
-// recordsText prints all records that outlive a restart, with their history, and
-// the state of every owner's chain. It fails on a chain that does not verify.
-func (w *world) recordsText() (string, error) {
+// recordsState is all records that outlive a restart, and what is kept beside them.
+type recordsState struct {
+	text string
+	// shrinking has the histories that policies cut, by database and key. How much
+	// of the end of one is there is up to the last checkpoint.
+	shrinking map[string][]string
+}
+
+// differs says in what a state differs from another one, "" when it does not.
+func (s recordsState) differs(want recordsState) string {
+	out := ""
+	if s.text != want.text {
+		out = difference(s.text, want.text)
+	}
+	for key, versions := range s.shrinking {
+		other := want.shrinking[key]
+		both := min(len(versions), len(other))
+		if both == 0 && len(versions)+len(other) > 0 || !slices.Equal(versions[len(versions)-both:], other[len(other)-both:]) {
+			out += fmt.Sprintf("history of %s: %q, expected the end of %q, or more\n", key, versions, other)
+		}
+	}
+	return out
+}
+
+// records reads all records that outlive a restart, with their history, rules,
+// links and sessions, and the state of every chain. It fails on a chain that does
+// not verify.
+func (w *world) records() (state recordsState, err error) {
 	var out strings.Builder
 	c := w.connect()
 	defer c.session.Close()
+	server, err := w.serverChain()
+	if err != nil {
+		return state, err
+	}
+	state.shrinking = map[string][]string{}
+	fmt.Fprintf(&out, "%s%s", server, w.rulesText())
 	for db := range worldDatabases {
 		c.do("SELECT", fmt.Sprint(db))
 		keys := items(c.do("KEYS", recordPrefix+"*"))
@@ -103,25 +224,63 @@ func (w *world) recordsText() (string, error) {
 			}
 			deadline := items(c.do("PEXPIRETIME", key))[0]
 			fmt.Fprintf(&out, "%d %s @%s %q\n", db, key, deadline, c.do("MEM.GET", key, "WITHMETA", "FORMAT", "JSON"))
-			for i, version := range versionsOf(c.do("MEM.HISTORY", key, "FORMAT", "JSON")) {
+			versions := versionsOf(c.do("MEM.HISTORY", key, "FORMAT", "JSON"))
+			if isUnruly(key) {
+				state.shrinking[fmt.Sprint(db, " ", key)], versions = versions, nil
+			}
+			for i, version := range versions {
 				fmt.Fprintf(&out, "%d %s history %d %s\n", db, key, i, version)
+			}
+			if links := items(c.do("MEM.LINKS", key)); len(links) > 0 {
+				fmt.Fprintf(&out, "%d %s links %q\n", db, key, links)
 			}
 		}
 		for _, owner := range recordOwners() {
-			state := items(c.do("MEM.AUDIT", owner, "VERIFY"))
-			if state[0] == "ERR no such owner" {
+			chain := items(c.do("MEM.AUDIT", owner, "VERIFY"))
+			if chain[0] == "ERR no such owner" {
 				continue
 			}
-			if len(state) < 4 || state[1] != "1" {
-				return "", fmt.Errorf("database %d: the chain of %s does not verify: %q", db, owner, state)
+			if len(chain) < 4 || chain[1] != "1" {
+				return state, fmt.Errorf("database %d: the chain of %s does not verify: %q", db, owner, chain)
 			}
-			if state[3] == "0" {
+			if chain[3] == "0" {
 				continue // an owner of whom nothing outlives a restart
 			}
-			fmt.Fprintf(&out, "%d %s %q\n", db, owner, state)
+			fmt.Fprintf(&out, "%d %s %q\n", db, owner, chain)
+			for _, session := range sessionsOf(c, owner) {
+				fmt.Fprintf(&out, "%d %s session %s\n", db, owner, session)
+			}
 		}
 	}
-	return out.String(), nil
+	state.text = out.String()
+	return state, nil
+}
+
+// serverChain is the state of the server's own chain; it fails when that does not
+// verify.
+func (w *world) serverChain() (string, error) {
+	tx := w.engine.Begin()
+	defer tx.Done()
+	view := tx.ServerView()
+	state, err := view.Verify()
+	if err != nil || !state.OK() {
+		return "", fmt.Errorf("the server's chain does not verify from batch %d on: %w", state.FirstBad, err)
+	}
+	return fmt.Sprintf("server %d %x\n", state.Length, view.Head), nil
+}
+
+// sessionsOf lists an owner's sessions by name, with what outlives a restart of
+// each: when one was active last is known of its records that stand.
+func sessionsOf(c *testClient, owner string) []string {
+	var list []string
+	listed := items(c.do("MEM.SESSION", "LIST", owner, "COUNT", "1000"))
+	for rest := listed[1:]; len(rest) >= 8; rest = rest[8:] {
+		if rest[1] != recordSession(kindWorking) {
+			list = append(list, fmt.Sprintf("%s of %s turns, %s records", rest[1], rest[5], rest[7]))
+		}
+	}
+	slices.Sort(list)
+	return list
 }
 
 func versionsOf(reply string) []string {
@@ -146,10 +305,23 @@ type remembered struct {
 	value string // as it stood after the change
 }
 
+// isUnruly says whether the record's owner may have hidden or lost what was
+// written.
+func isUnruly(key string) bool { return strings.HasPrefix(key, unrulyOwner+":") }
+
+// remembers says whether a line changes one record, whose version it replies.
+func remembers(words []string) bool {
+	switch words[0] {
+	case "MEM.SET", "MEM.PATCH", "MEM.APPEND", "MEM.ROLLBACK":
+		return recordKind(words[1]) != kindWorking
+	}
+	return false
+}
+
 // remember notes a line that changed one record outside of MULTI. reply is what
 // it answered.
 func (p *pair) remember(words []string, reply string, before uint64) {
-	if !strings.HasPrefix(words[0], "MEM.") || words[0] == "MEM.FORGET" || reply[0] != ':' || recordKind(words[1]) == kindWorking {
+	if !remembers(words) || reply[0] != ':' {
 		return
 	}
 	if p.w.appended() != before+1 {
@@ -175,18 +347,39 @@ func (w *world) checkPast(past []remembered, upTo uint64, m *model) error {
 			break
 		}
 		c.do("SELECT", fmt.Sprint(slices.Index(m.spaces, r.space)))
-		if got := c.do("MEM.GET", r.key, "AT", fmt.Sprintf("seq:%d", r.seq)); got != bulk(r.value) {
+		if got := c.do("MEM.GET", r.key, "AT", fmt.Sprintf("seq:%d", r.seq)); got != bulk(r.value) && !isUnruly(r.key) {
 			return fmt.Errorf("%s AT seq:%d: %q, want %q", r.key, r.seq, got, r.value)
 		}
 		if !slices.Contains(r.words, "ID") || len(past)-i > 25 {
 			continue
 		}
-		if got := items(c.do(append(slices.Clone(r.words), "RETURN", "STATUS")...)); len(got) < 2 || got[1] != "duplicated" {
-			return fmt.Errorf("batch %d, %q again: %q, want duplicated", r.seq, r.words, got)
+		if err := r.again(c); err != nil {
+			return err
 		}
 	}
 	if w.appended() != before {
 		return fmt.Errorf("reading the past made batch %d", w.appended())
+	}
+	return nil
+}
+
+// again says a line with an ID once more, to a client of its database, and then
+// under the same ID something else: neither may happen.
+func (r *remembered) again(c *testClient) error {
+	words := append([]string{r.words[0], r.words[1], "RETURN", "STATUS"}, r.words[2:]...)
+	if r.words[0] != "MEM.APPEND" {
+		words = append(slices.Clone(r.words), "RETURN", "STATUS")
+	}
+	got := c.do(words...)
+	if refused(got) || isUnruly(r.key) && strings.HasPrefix(got, "-NOCONSENT ") {
+		return nil
+	}
+	if status := items(got); len(status) < 2 || status[1] != "duplicated" {
+		return fmt.Errorf("batch %d, %q again: %q, want duplicated", r.seq, words, got)
+	}
+	words[slices.Index(words, "RETURN")], words[slices.Index(words, "STATUS")] = "TRACE", "another"
+	if got := c.do(words...); !strings.HasPrefix(got, "-ERR ") {
+		return fmt.Errorf("batch %d, another payload under its ID, %q: %q", r.seq, words, got)
 	}
 	return nil
 }
