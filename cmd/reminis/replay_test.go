@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -18,7 +20,7 @@ import (
 func replayLine(rng *rand.Rand) []string {
 	owner := fmt.Sprintf("ai:u%d", rng.IntN(4))
 	key := fmt.Sprintf("%s:s%d:k%d", owner, rng.IntN(3), rng.IntN(6))
-	switch rng.IntN(10) {
+	switch rng.IntN(16) {
 	case 0:
 		return []string{"MEM.FORGET", "KEYS", "1", key}
 	case 1:
@@ -31,6 +33,18 @@ func replayLine(rng *rand.Rand) []string {
 		return []string{"MEM.SET", key, "in memory alone", "TEXT", "KIND", "working"}
 	case 5:
 		return []string{"MEM.ROLLBACK", key, "VERSION", "1"}
+	case 6, 7, 8:
+		return []string{"MEM.APPEND", key[:len(key)-1] + "9", "KIND", "session", "MAXLEN", fmt.Sprint(2 + rng.IntN(4)),
+			"ITEMS", "2", fmt.Sprint(rng.IntN(100)), fmt.Sprintf(`"%x"`, rng.Uint64())}
+	case 9:
+		return []string{"MEM.SESSION", "MERGE", owner, "s0", "s1"}
+	case 10:
+		return []string{"MEM.SESSION", "CLOSE", owner, "s2"}
+	case 11:
+		document, migrate := schemaDocument(1 + rng.IntN(3))
+		return []string{"MEM.SCHEMA", "SET", "note", fmt.Sprint(1 + rng.IntN(3)), document, "MIGRATE", migrate}
+	case 12:
+		return []string{"MEM.SET", key, `{"line":1}`, "KIND", "profile", "SCHEMA", "note"}
 	}
 	kind := []string{"profile", "session", "semantic"}[rng.IntN(3)]
 	return []string{"MEM.SET", key, fmt.Sprintf(`{"a":%d,"text":"%x"}`, rng.IntN(100), rng.Uint64()), "KIND", kind, "REASON", "because"}
@@ -73,6 +87,69 @@ func replayRun(t *testing.T, seed uint64) (fs *vfs.MemFS, states []replayState, 
 		t.Fatal(err)
 	}
 	return fs, states, w
+}
+
+// The same commands make the same records and rules, with a crash between them or
+// without.
+func TestSameCommands(t *testing.T) {
+	seed := seedOf(t)
+	first := sameRun(t, seed, false)
+	for _, crash := range []bool{false, true} {
+		for i, state := range sameRun(t, seed, crash) {
+			if state != first[i] {
+				t.Fatalf("seed %d, crash=%t: after %d lines two runs differ: %s", seed, crash, (i+1)*sameRunStep, difference(state, first[i]))
+			}
+		}
+	}
+}
+
+// sameRunStep is after how many lines sameRun notes a state.
+const sameRunStep = 25
+
+// sameRun is the states on the way of the same random lines for the same seed,
+// with a crash in the middle or without.
+func sameRun(t *testing.T, seed uint64, crash bool) (states []string) {
+	t.Helper()
+	of, clock := newSetting(persistence.Everysec), clockAt(testStartMs)
+	fs := vfs.NewCrashableMem()
+	w := mustOpenWorld(t, fs, of, clock)
+	c := w.connect()
+	m := newModel(worldDatabases) // it knows which database is selected
+	g := &generator{r: rand.New(rand.NewPCG(seed, 7)), clock: clock, records: recordsMost}
+	for i := range 1000 {
+		words := g.next()
+		switch {
+		case words[0] == "MEM.ROLLBACK" && isUnruly(words[1]):
+			continue // whether what was cut is still there is up to checkpoints
+		case slices.ContainsFunc(words, func(word string) bool { return strings.Contains(word, ":"+kindWorking) }):
+			continue // a crash ends working records, which count for quotas
+		}
+		c.do(words...)
+		m.do(clock.NowMs(), words)
+		clock.ms.Add(g.r.Int64N(5))
+		if i%sameRunStep == sameRunStep-1 {
+			digest, records := w.engine.RecordsDigest()
+			states = append(states, fmt.Sprintf("%d records %x\n%s%s", records, digest, w.rulesText(), w.dump()))
+		}
+		if crash && i > 500 && !g.inMulti {
+			crash = false
+			if err := w.store.Sync(); err != nil {
+				t.Fatal(err)
+			}
+			left := fs.CrashClone(vfs.CrashCloneCfg{})
+			if err := w.close(); err != nil {
+				t.Fatal(err)
+			}
+			fs = left
+			w = mustOpenWorld(t, fs, of, clock)
+			c = w.connect()
+			c.do("SELECT", fmt.Sprint(m.db))
+		}
+	}
+	if err := w.close(); err != nil {
+		t.Fatal(err)
+	}
+	return states
 }
 
 func TestReplay(t *testing.T) {
