@@ -124,7 +124,7 @@ func runMemSessionClose(tx *engine.Tx, p *memSessionParams, w *reply.Writer) err
 	}
 	closed := int64(0)
 	if view, ok := tx.OwnerView(p.owner); ok {
-		sessionRecords(tx, view, scope, func(s engine.Stored, _ *memory.Record) bool {
+		sessionRecords(tx, view.Standing(), scope, func(s engine.Stored, _ *memory.Record) bool {
 			e := tx.NewEvent()
 			e.Reason = []byte("session closed")
 			if tx.ForgetRecord(s.Key, &e) {

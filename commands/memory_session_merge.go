@@ -2,6 +2,8 @@ package commands
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
 	"strconv"
 
 	"reminis/commands/grammar"
@@ -17,8 +19,9 @@ type memSessionMergeParams struct {
 	from        [][]byte
 }
 
-// memSessionMergeCommand: a record that finds its name taken gets the next free
-// one: history, history-2, history-3.
+// memSessionMergeCommand: arrays of the same name, the turns of the sessions,
+// become one list in the order of their turns' times. Any other record that finds
+// its name taken gets the next free one: note, note-2, note-3.
 func memSessionMergeCommand() *Command {
 	return onData(memoryDeclaration(Declaration{
 		Name: "merge", Complexity: "O(K*log(N)) where K is the number of the sessions' records and N that of the owner's",
@@ -51,54 +54,103 @@ func runMemSessionMerge(tx *engine.Tx, p *memSessionMergeParams, w *reply.Writer
 		w.Int(0)
 		return nil
 	}
-	m := merging{tx: tx, into: scopes[0].Text()[:len(p.owner)+1], taken: map[string]bool{}}
-	m.into = append(bytes.Clone(m.into), p.into...)
+	m := merging{tx: tx, owner: p.owner, into: append(append(bytes.Clone(p.owner), ':'), p.into...),
+		view: view, taken: map[string]bool{}, turns: map[string]*turns{}}
 	for i := range scopes {
-		sessionRecords(tx, view, scopes[i], func(s engine.Stored, _ *memory.Record) bool {
-			m.plan(s.Key, len(scopes[i].Text()))
+		sessionRecords(tx, view, scopes[i], func(s engine.Stored, r *memory.Record) bool {
+			m.plan(s, r, len(scopes[i].Text()))
 			return true
 		})
 	}
-	if err := m.check(); err != nil {
+	if err := m.prepare(); err != nil {
 		return err
 	}
-	for _, move := range m.moves {
-		if _, err := tx.Rename(move.source, move.target, tx.DB); err != nil {
-			return err
-		}
+	if err := m.carryOut(); err != nil {
+		return err
 	}
 	for _, name := range p.from {
 		tx.EndSession(p.owner, string(name))
 	}
-	w.Int(int64(len(m.moves)))
+	w.Int(m.moved)
 	return nil
 }
 
-// merging is one MEM.SESSION MERGE on its way. What goes where is decided before
-// anything goes.
+// merging is one MEM.SESSION MERGE on its way. What goes where is decided, and
+// whether it can, before anything goes.
 type merging struct {
 	tx    *engine.Tx
+	owner []byte
 	into  []byte // the owner and the session
-	moves []move
-	taken map[string]bool // sources and targets of moves
+	view  *engine.OwnerView
+	moved int64
+
+	renames []rename
+	taken   map[string]bool // sources and targets
+	turns   map[string]*turns
+	order   []*turns
 }
 
-// move is one record's.
-type move struct{ source, target []byte }
+// rename is the way of a record that stays as it is.
+type rename struct{ source, target []byte }
 
-// plan finds a name for the record source, which is in the session that its
-// first bytes name.
-func (m *merging) plan(source []byte, session int) {
-	if m.taken[string(source)] {
+// turns are the arrays that become one list.
+type turns struct {
+	key   memory.Key
+	stood *engine.Stored // what is there already
+	from  []engine.Stored
+
+	record memory.Record
+	items  []memory.Item
+}
+
+// plan finds a place for a record of the session that its first bytes name.
+func (m *merging) plan(s engine.Stored, r *memory.Record, session int) {
+	if m.taken[string(s.Key)] {
 		return // its session was named twice
 	}
-	target := append(bytes.Clone(m.into), source[session:]...)
+	m.taken[string(s.Key)] = true
+	m.moved++
+	target := append(bytes.Clone(m.into), s.Key[session:]...)
+	if isTurns(r) {
+		if t := m.turnsAt(target); t != nil {
+			t.from = append(t.from, s)
+			return
+		}
+	}
 	name := target
 	for n := int64(2); m.isTaken(name); n++ {
 		name = strconv.AppendInt(append(bytes.Clone(target), '-'), n, 10)
 	}
-	m.taken[string(source)], m.taken[string(name)] = true, true
-	m.moves = append(m.moves, move{source, name})
+	m.taken[string(name)] = true
+	m.renames = append(m.renames, rename{s.Key, name})
+}
+
+// isTurns says whether a record is an array of a session's.
+func isTurns(r *memory.Record) bool {
+	return r.Kind == memory.Session && !r.Text && (r.List != 0 || len(r.Value) > 0 && r.Value[0] == '[')
+}
+
+// turnsAt are the turns that come to stand at target; nil when something else
+// does.
+func (m *merging) turnsAt(target []byte) *turns {
+	if t := m.turns[string(target)]; t != nil {
+		return t
+	}
+	t := &turns{}
+	if s, ok := m.view.Get(target); ok && !m.tx.Past(s.DeadlineMs) {
+		var r memory.Record
+		if mustDecode(s.Bytes, &r); !isTurns(&r) {
+			return nil
+		}
+		t.stood = &s
+	} else if m.isTaken(target) {
+		return nil
+	}
+	t.key.Text = target
+	m.taken[string(target)] = true
+	m.turns[string(target)] = t
+	m.order = append(m.order, t)
+	return t
 }
 
 func (m *merging) isTaken(key []byte) bool {
@@ -106,12 +158,89 @@ func (m *merging) isTaken(key []byte) bool {
 	return m.taken[string(key)] || t != engine.TypeNone
 }
 
-// check says whether every target can be a key.
-func (m *merging) check() error {
-	for i := range m.moves {
-		if _, err := m.tx.Layout().ParseKey(m.moves[i].target); err != nil {
+// prepare says whether every target can be a key, and every list a record.
+func (m *merging) prepare() (err error) {
+	for i := range m.renames {
+		if _, err := m.tx.Layout().ParseKey(m.renames[i].target); err != nil {
+			return err
+		}
+	}
+	for _, t := range m.order {
+		if t.key, err = m.tx.Layout().ParseKey(t.key.Text); err != nil {
+			return err
+		}
+		if t.stood == nil && len(t.from) == 1 {
+			m.renames = append(m.renames, rename{t.from[0].Key, t.key.Text})
+		} else if err := m.join(t); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// join makes the record and the items of turns. The record is what stood, or else
+// the first that comes; it is as old as the oldest of them.
+func (m *merging) join(t *turns) error {
+	all := t.from
+	if t.stood != nil {
+		all = append([]engine.Stored{*t.stood}, all...)
+	}
+	for i := range all {
+		items, err := all[i].Items()
+		if err != nil {
+			return err
+		}
+		t.items = append(t.items, items...)
+	}
+	slices.SortStableFunc(t.items, func(a, b memory.Item) int { return cmp.Compare(a.TimeMs, b.TimeMs) })
+	r, now := &t.record, m.tx.NowMs()
+	mustDecode(all[0].Bytes, r)
+	stood, stoodMs := (*memory.Record)(nil), int64(0)
+	if t.stood != nil {
+		old := *r
+		stood, stoodMs = &old, t.stood.DeadlineMs
+	}
+	for i := range all[1:] {
+		var other memory.Record
+		mustDecode(all[1+i].Bytes, &other)
+		r.CreatedMs = min(r.CreatedMs, other.CreatedMs)
+	}
+	r.Version, r.UpdatedMs = 1, now
+	if stood != nil {
+		r.Version = stood.Version + 1
+	}
+	r.DeadlineMs, r.SlideMs = m.tx.Policy(t.key.Text).Rule(r.Kind).DeadlineAfterWrite(now, stood, stoodMs)
+	r.Operator, r.Trace, r.Reason = []byte(m.tx.Actor.User), nil, nil
+	return m.tx.NewList(m.owner, r, t.items)
+}
+
+// carryOut emits everything.
+func (m *merging) carryOut() error {
+	for _, t := range m.order {
+		if t.record.List == 0 {
+			continue // a rename
+		}
+		e := m.event(t.key.Text, memory.OpInit)
+		if e.Version = t.record.Version; t.stood != nil {
+			e.Op, e.OldVersion = memory.OpAppend, e.Version-1
+		}
+		rule := m.tx.Policy(t.key.Text).Rule(t.record.Kind)
+		m.tx.AppendRecord(t.key, &t.record, t.items, &e, engine.Retention{Versions: rule.HistoryVersions, AgeMs: rule.HistoryAgeMs})
+		for i := range t.from {
+			e := m.event(t.from[i].Key, memory.OpForget)
+			m.tx.ForgetRecord(t.from[i].Key, &e)
+		}
+	}
+	for _, move := range m.renames {
+		if _, err := m.tx.Rename(move.source, move.target, m.tx.DB); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *merging) event(key []byte, op memory.Op) memory.Event {
+	e := m.tx.NewEvent()
+	e.Op, e.Key, e.Reason = op, key, []byte("sessions merged")
+	return e
 }

@@ -158,6 +158,25 @@ func elements(s *Stored, r *memory.Record) (items []memory.Item, err error) {
 	return items, err
 }
 
+// Items are the elements of a record that is an array, as the items of a list
+// have them. What a transaction gave is read while its locks are held.
+func (s *Stored) Items() ([]memory.Item, error) {
+	var r memory.Record
+	mustDecode(s.Bytes, &r)
+	return elements(s, &r)
+}
+
+// NewList makes r a list of these items alone, for AppendRecord. It changes no
+// record and locks the owner. It fails when the list would be too large.
+func (tx *Tx) NewList(ownerName []byte, r *memory.Record, items []memory.Item) error {
+	r.Value, r.Text, r.ItemBytes = nil, false, 0
+	r.List, r.First, r.Next = tx.nextList(tx.owner(tx.DB, ownerName)), 1, 1+uint64(len(items))
+	for i := range items {
+		r.ItemBytes += uint64(len(items[i].Text))
+	}
+	return memory.CheckList(r)
+}
+
 // listBits is how many lists one batch may begin before their numbers meet
 // those of the next.
 const listBits = 20
