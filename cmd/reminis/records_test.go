@@ -98,14 +98,37 @@ func (g *generator) change() []string {
 		return []string{"RENAME", key, key[:len(key)-1] + fmt.Sprint(g.r.IntN(3))}
 	case 5, 6, 7:
 		patch := fmt.Sprintf(`{"f%d":"line %d","old":null}`, g.r.IntN(5), g.line)
-		return append(append([]string{"MEM.PATCH", key, patch, "KIND", kind}, who...), g.writeOptions()...)
+		line := append([]string{"MEM.PATCH", key, patch, "KIND", kind}, who...)
+		if g.r.IntN(4) == 0 {
+			line = append(line, "ONCONFLICT", pick(g.r, "NEWEST", "CONFIDENCE"), "CONFIDENCE", pick(g.r, "0.5", "0.75"))
+		}
+		return append(append(line, g.validity(key)...), g.writeOptions()...)
 	}
 	value := fmt.Sprintf(`{"line":%d,"old":"x","text":%q}`, g.line, strings.Repeat("word ", g.r.IntN(30)))
 	line := append([]string{"MEM.SET", key, value, "KIND", kind}, who...)
 	if g.r.IntN(4) == 0 {
 		line = append(line, "SCHEMA", pick(g.r, append(ruleSchemas(), "NONE")...))
 	}
-	return append(line, g.writeOptions()...)
+	return append(append(line, g.validity(key)...), g.writeOptions()...)
+}
+
+// validity is now and then a time in which a record holds, or the record whose
+// time it ends.
+func (g *generator) validity(key string) (words []string) {
+	owner, _, among := strings.Cut(key, ":s1:")
+	switch g.r.IntN(12) {
+	case 0:
+		return []string{"VALIDUNTIL", fmt.Sprint(g.soon() + 100)}
+	case 1:
+		return []string{"VALIDFROM", fmt.Sprint(g.soon()), "VALIDUNTIL", fmt.Sprint(g.soon() + 200)}
+	case 2, 3:
+		if !among {
+			return nil
+		}
+		kind := pick(g.r, kindProfile, kindProfile, kindSession, kindSemantic)
+		return []string{"SUPERSEDES", fmt.Sprintf("%s:s1:%s%s", owner, kind, pick(g.r, "0", "1", "2", "7"))}
+	}
+	return nil
 }
 
 // append is a line about a list. Now and then it finds another value there, and
