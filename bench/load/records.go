@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -185,7 +186,9 @@ func runLoadOwner(b *bench, s scenario, root string) (err error) {
 	if err := makeLoadOwner(sides[0]); err != nil {
 		return err
 	}
-	load := []string{"MEM.LOAD", "bench:user", "SESSION", "talk", "QUERY", "what tea does she like", "BUDGET", "4000"}
+	// Two words that a tenth of the records have, and one that few have.
+	query := word(10) + " " + word(60) + " " + word(1500)
+	load := []string{"MEM.LOAD", "bench:user", "SESSION", "talk", "QUERY", query, "BUDGET", "4000"}
 	text, err := sides[0].do(append(load, "FORMAT", "JSON")...)
 	if err != nil {
 		return err
@@ -215,15 +218,29 @@ func runLoadOwner(b *bench, s scenario, root string) (err error) {
 	return nil
 }
 
+// vocabulary is how many words texts are made of; the first are by far the most
+// frequent, as in any language.
+const vocabulary = 3000
+
 // loadText is about so many bytes of words that differ by number.
 func loadText(number int) string {
-	words := strings.Fields("green tea with longjing leaves in the evening after work she likes to walk along the river and reads about old cities trains music and mountains")
+	r := rand.New(rand.NewPCG(uint64(number), 3))
 	var text strings.Builder
-	for i := 0; text.Len() < loadTextBytes-12; i++ {
-		fmt.Fprintf(&text, "%s ", words[(number*7+i*(1+number%5))%len(words)])
+	for text.Len() < loadTextBytes {
+		frequent := r.Float64()
+		fmt.Fprintf(&text, "%s ", word(int(vocabulary*frequent*frequent*frequent)))
 	}
-	fmt.Fprintf(&text, "no %d", number)
-	return text.String()
+	return text.String()[:loadTextBytes]
+}
+
+// word is a word by its number: syllables, so that it can be stemmed and read.
+func word(number int) string {
+	const consonants, vowels = "bdfgklmnprstvz", "aeiou"
+	var text []byte
+	for number += len(consonants); number > 0; number /= len(consonants) * len(vowels) {
+		text = append(text, consonants[number%len(consonants)], vowels[number/len(consonants)%len(vowels)])
+	}
+	return string(text)
 }
 
 func makeLoadOwner(s *side) error {
