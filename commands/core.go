@@ -2,6 +2,7 @@ package commands
 
 import (
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,6 +42,7 @@ type Core struct {
 	registry registry
 	events   eventBuffers
 	workers  chan struct{}
+	replies  sync.Pool // *[]byte, of replies that workers make
 	denied   deniedEvents
 	heap     heapGauge
 	stats    Stats
@@ -223,6 +225,7 @@ func (k *Core) resetStats() {
 // NewCore builds a command processor over e with the commands of t.
 func NewCore(e *engine.Engine, t *Table) *Core {
 	k := &Core{Engine: e, Table: t, Users: acl.NewUsers(t.catalog), workers: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
+	k.replies.New = func() any { return new([]byte) }
 	k.DenialsMax.Store(denialsDefault)
 	k.Observation.open()
 	k.registry.open()

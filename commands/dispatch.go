@@ -217,6 +217,9 @@ func keysOf(g *grammar.Shape, args [][]byte) ([][]byte, bool) {
 	return keys, true
 }
 
+// replyBufferMax bounds the buffers that a worker's reply leaves to the next.
+const replyBufferMax = 256 << 10
+
 // offload parks the session and runs c on a worker with its own writer and
 // transaction. The arguments are copied: the input buffer is used again.
 func (s *Session) offload(c *Command, args [][]byte, start time.Time) {
@@ -226,7 +229,9 @@ func (s *Session) offload(c *Command, args [][]byte, start time.Time) {
 	s.next = Park
 	go func() {
 		s.Core.workers <- struct{}{}
+		buffer := s.Core.replies.Get().(*[]byte)
 		var w reply.Writer
+		w.Reset((*buffer)[:0])
 		w.SetProto(proto)
 		mark := w.Mark()
 		var err error
@@ -255,7 +260,11 @@ func (s *Session) offload(c *Command, args [][]byte, start time.Time) {
 		<-s.Core.workers
 		s.Peer.Resume(func(out []byte) []byte {
 			s.raise(gate)
-			return append(out, w.Bytes()...)
+			out = append(out, w.Bytes()...)
+			if *buffer = w.Bytes(); cap(*buffer) <= replyBufferMax {
+				s.Core.replies.Put(buffer)
+			}
+			return out
 		})
 	}()
 }

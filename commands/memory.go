@@ -257,9 +257,14 @@ func hitShape() reply.Shape {
 func writeMap(w *reply.Writer, fields []memory.Field) {
 	w.Map(len(fields))
 	for i := range fields {
-		w.BulkString(fields[i].Name)
-		writeField(w, &fields[i])
+		writeNamed(w, &fields[i])
 	}
+}
+
+// writeNamed writes a field of a map.
+func writeNamed(w *reply.Writer, f *memory.Field) {
+	w.BulkString(f.Name)
+	writeField(w, f)
 }
 
 func writeField(w *reply.Writer, f *memory.Field) {

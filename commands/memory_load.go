@@ -98,6 +98,10 @@ type loaded struct {
 	stored engine.Stored
 	doc    uint64
 	timeMs int64
+	pinned bool
+	tokens int
+	value  []byte // of a turn, as it is shown
+	text   bool
 }
 
 // loading is one MEM.LOAD on its way.
@@ -162,7 +166,8 @@ func (l *loading) stands(s *engine.Stored) bool {
 func (l *loading) gatherProfile() {
 	l.view.Profile(func(s engine.Stored) bool {
 		if l.stands(&s) {
-			l.profile = append(l.profile, loaded{stored: s})
+			decodeShown(l.tx, s, &l.record)
+			l.profile = append(l.profile, loaded{stored: s, pinned: l.record.Pinned, tokens: recall.Estimate(l.record.Value)})
 		}
 		return true
 	})
@@ -198,8 +203,10 @@ func (l *loading) gatherTurns() {
 	slices.SortFunc(l.turns, func(a, b loaded) int { return cmp.Compare(a.doc, b.doc) })
 	l.turns = l.turns[max(0, len(l.turns)-limit):]
 	for i := range l.turns {
-		l.turns[i].stored.Decode(&l.record)
-		l.turns[i].timeMs = l.record.UpdatedMs
+		t := &l.turns[i]
+		decodeShown(l.tx, t.stored, &l.record)
+		t.timeMs, t.value, t.text = l.record.UpdatedMs, l.record.Value, l.record.Text
+		t.tokens = recall.Estimate(t.value)
 	}
 	slices.SortStableFunc(l.turns, func(a, b loaded) int { return cmp.Compare(a.timeMs, b.timeMs) })
 }
@@ -253,34 +260,21 @@ func (l *loading) gatherSemantic() (err error) {
 
 // spend leaves out what the budget has no room for.
 func (l *loading) spend() {
-	pinned := func(s *loaded) bool {
-		decodeShown(l.tx, s.stored, &l.record)
-		return l.record.Pinned
-	}
-	fits := make([]bool, len(l.profile))
-	for _, first := range [2]bool{true, false} {
+	for _, pinned := range [2]bool{true, false} {
 		for i := range l.profile {
-			if pinned(&l.profile[i]) == first {
-				fits[i] = l.take()
+			if p := &l.profile[i]; p.pinned == pinned && !l.take(p.tokens) {
+				p.tokens = -1
 			}
 		}
 	}
-	kept := l.profile[:0]
-	for i := range l.profile {
-		if fits[i] {
-			kept = append(kept, l.profile[i])
-		}
-	}
-	l.profile = kept
+	l.profile = slices.DeleteFunc(l.profile, func(p loaded) bool { return p.tokens < 0 })
 	l.hits = slices.DeleteFunc(l.hits, func(c *candidate) bool {
 		decodeShown(l.tx, c.stored, &l.record)
-		return !l.take()
+		return !l.take(recall.Estimate(l.record.Value))
 	})
 	first := len(l.turns)
-	for ; first > 0; first-- {
-		if decodeShown(l.tx, l.turns[first-1].stored, &l.record); !l.take() {
-			break
-		}
+	for first > 0 && l.take(l.turns[first-1].tokens) {
+		first--
 	}
 	l.turns = l.turns[first:]
 }
@@ -296,9 +290,8 @@ func (l *loading) noteReads(list []loaded) {
 	}
 }
 
-// take spends what the decoded record costs, if there is as much.
-func (l *loading) take() bool {
-	tokens := recall.Estimate(l.record.Value)
+// take spends tokens, if there are as many.
+func (l *loading) take(tokens int) bool {
 	if tokens > l.left {
 		return false
 	}

@@ -30,39 +30,47 @@ func (l *loading) showLoaded(seq int64, w *reply.Writer) {
 	w.Map(4)
 	w.BulkString("profile")
 	w.Array(len(l.profile))
+	put := func(f memory.Field) { writeNamed(w, &f) }
 	for i := range l.profile {
-		writeMap(w, l.recordFields(&l.profile[i]))
+		w.Map(memory.RecordFieldCount)
+		l.visitRecord(&l.profile[i], put)
 	}
 	w.BulkString("session")
 	w.Array(len(l.turns))
 	for i := range l.turns {
-		writeMap(w, l.turnFields(&l.turns[i]))
+		w.Map(memory.TurnFieldCount)
+		l.visitTurn(&l.turns[i], put)
 	}
 	w.BulkString("semantic")
 	w.Array(len(l.hits))
 	for _, c := range l.hits {
-		l.fields = l.appendHit(l.fields[:0], c)
-		writeMap(w, l.fields)
+		l.writeHit(w, c)
 	}
 	w.BulkString("meta")
 	writeMap(w, l.metaFields(seq))
 }
 
 func (l *loading) loadedJSON(seq int64) []byte {
-	text := append([]byte(nil), `{"profile":[`...)
+	object := memory.JSONObject{Text: append(make([]byte, 0, 4096), `{"profile":[`...)}
 	for i := range l.profile {
-		text = memory.AppendJSON(comma(text, i), l.recordFields(&l.profile[i]))
+		object.Text = comma(object.Text, i)
+		l.visitRecord(&l.profile[i], object.Field)
+		object.Close()
 	}
-	text = append(text, `],"session":[`...)
+	object.Text = append(object.Text, `],"session":[`...)
 	for i := range l.turns {
-		text = memory.AppendJSON(comma(text, i), l.turnFields(&l.turns[i]))
+		object.Text = comma(object.Text, i)
+		l.visitTurn(&l.turns[i], object.Field)
+		object.Close()
 	}
-	text = append(text, `],"semantic":[`...)
+	object.Text = append(object.Text, `],"semantic":[`...)
 	for i, c := range l.hits {
-		l.fields = l.appendHit(l.fields[:0], c)
-		text = memory.AppendJSON(comma(text, i), l.fields)
+		object.Text = comma(object.Text, i)
+		h := l.hit(c)
+		memory.VisitHit(&h, object.Field)
+		object.Close()
 	}
-	text = append(text, `],"meta":`...)
+	text := append(object.Text, `],"meta":`...)
 	return append(memory.AppendJSON(text, l.metaFields(seq)), '}')
 }
 
@@ -74,17 +82,14 @@ func comma(text []byte, place int) []byte {
 	return text
 }
 
-func (l *loading) recordFields(s *loaded) []memory.Field {
+func (l *loading) visitRecord(s *loaded, visit func(memory.Field)) {
 	decodeShown(l.tx, s.stored, &l.record)
-	l.fields = memory.AppendRecordFields(l.fields[:0], s.stored.Key, &l.record, s.stored.DeadlineMs)
-	return l.fields
+	memory.VisitRecord(s.stored.Key, &l.record, s.stored.DeadlineMs, visit)
 }
 
-// turnFields are those of a turn; one that is no item of a list has no number.
-func (l *loading) turnFields(s *loaded) []memory.Field {
-	decodeShown(l.tx, s.stored, &l.record)
-	l.fields = memory.AppendTurnFields(l.fields[:0], int64(s.stored.Item), s.timeMs, l.record.Value, l.record.Text)
-	return l.fields
+// visitTurn gives the fields of a turn; one that is no item of a list has no number.
+func (l *loading) visitTurn(s *loaded, visit func(memory.Field)) {
+	memory.VisitTurn(int64(s.stored.Item), s.timeMs, s.value, s.text, visit)
 }
 
 func (l *loading) metaFields(seq int64) []memory.Field {

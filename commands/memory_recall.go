@@ -220,7 +220,7 @@ func (m *recallMemory) forget() {
 
 // surplus is how many more hits than wanted are asked of an index at first: age
 // and confidence may change their order.
-const surplus = 64
+const surplus = 32
 
 func runMemRecall(tx *engine.Tx, p *memRecallParams, m *recallMemory, w *reply.Writer) error {
 	r := recalling{tx: tx, params: p, recallMemory: m, limit: int(p.topK) + surplus, nowMs: tx.NowMs()}

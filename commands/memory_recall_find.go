@@ -248,12 +248,15 @@ func (r *recalling) add(from *source, s engine.Stored, hit recall.Hit, text floa
 }
 
 func (r *recalling) candidate(from *source, s engine.Stored, hit recall.Hit, text float64) candidate {
-	rec := &r.record
-	s.Decode(rec)
-	c := candidate{stored: s, hit: hit, text: text, updatedMs: rec.UpdatedMs,
-		confidence: rec.Confidence, pinned: rec.Pinned, tier: r.tier(from, s.Key)}
-	if r.vector != nil && len(rec.Vector) == 4*len(r.vector) && s.Item == 0 {
-		c.hasVector, c.cosine = true, max(0, vector.Cosine(rec.Vector, r.vector))
+	signals := s.Signals()
+	c := candidate{stored: s, hit: hit, text: text, updatedMs: signals.UpdatedMs,
+		confidence: signals.Confidence, pinned: signals.Pinned, tier: r.tier(from, s.Key)}
+	if r.vector == nil || s.Item != 0 {
+		return c
+	}
+	mustDecode(s.Bytes, &r.record)
+	if blob := r.record.Vector; len(blob) == 4*len(r.vector) {
+		c.hasVector, c.cosine = true, max(0, vector.Cosine(blob, r.vector))
 	}
 	return c
 }

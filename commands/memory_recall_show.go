@@ -30,20 +30,18 @@ func (r *recalling) show(chosen []*candidate, w *reply.Writer) error {
 		}
 		w.Verbatim("txt", string(text))
 	case recallJSON:
-		text := []byte{'['}
+		object := memory.JSONObject{Text: []byte{'['}}
 		for i, c := range chosen {
-			if i > 0 {
-				text = append(text, ',')
-			}
-			r.fields = r.appendHit(r.fields[:0], c)
-			text = memory.AppendJSON(text, r.fields)
+			object.Text = comma(object.Text, i)
+			h := r.hit(c)
+			memory.VisitHit(&h, object.Field)
+			object.Close()
 		}
-		w.Bulk(append(text, ']'))
+		w.Bulk(append(object.Text, ']'))
 	default:
 		w.Array(len(chosen))
 		for _, c := range chosen {
-			r.fields = r.appendHit(r.fields[:0], c)
-			writeMap(w, r.fields)
+			r.writeHit(w, c)
 		}
 	}
 	return nil
@@ -57,7 +55,17 @@ func (r *recalling) promptLine(dst []byte, c *candidate) []byte {
 		Confidence: rec.Confidence, Value: rec.Value, Text: rec.Text}, time.UTC)
 }
 
-func (r *recalling) appendHit(dst []memory.Field, c *candidate) []memory.Field {
+func (r *recalling) writeHit(w *reply.Writer, c *candidate) {
+	h := r.hit(c)
+	count := memory.HitFieldCount
+	if h.Explain != nil {
+		count++
+	}
+	w.Map(count)
+	memory.VisitHit(&h, func(f memory.Field) { writeNamed(w, &f) })
+}
+
+func (r *recalling) hit(c *candidate) memory.Hit {
 	rec := &r.record
 	decodeShown(r.tx, c.stored, rec)
 	h := memory.Hit{Key: c.stored.Key, Item: int64(c.stored.Item), Value: rec.Value, Text: rec.Text, Kind: rec.Kind,
@@ -65,7 +73,7 @@ func (r *recalling) appendHit(dst []memory.Field, c *candidate) []memory.Field {
 	if r.params.explain {
 		h.Explain = r.explain(c)
 	}
-	return memory.AppendHitFields(dst, &h)
+	return h
 }
 
 // explain shows every part of a score, and how many candidates were looked at.

@@ -77,6 +77,15 @@ func (s *Stored) Decode(r *memory.Record) {
 	}
 }
 
+// Signals are those of the record: of an item of a list its time.
+func (s *Stored) Signals() memory.Signals {
+	signals := memory.DecodeSignals(s.Bytes)
+	if s.Item != 0 {
+		signals.UpdatedMs = s.part.content().TimeMs
+	}
+	return signals
+}
+
 // Grow makes r, which follows what stands at key, a list with texts appended at
 // timeMs, cut to the newest limit (0: uncut), and gives the items that are new.
 // It changes no record. An array that was no list becomes one, so that all its

@@ -127,6 +127,35 @@ func DecodeHead(b []byte) (version uint64, updatedMs int64) {
 	return version, createdMs + in.varint()
 }
 
+// Signals are what a recall ranks a record by, beside what finds it.
+type Signals struct {
+	UpdatedMs  int64
+	Confidence float64
+	Pinned     bool
+}
+
+// DecodeSignals reads the signals of a stored record, alone.
+func DecodeSignals(b []byte) Signals {
+	in := reader{all: b, what: "record"}
+	in.byte()
+	s := Signals{Confidence: DefaultConfidence, Pinned: in.byte()&flagPinned != 0}
+	in.uvarint()
+	createdMs := in.varint()
+	s.UpdatedMs = createdMs + in.varint()
+	for in.err == nil && in.left() > 0 {
+		field := in.uvarint()
+		body := in.text()
+		if field < fieldConfidence {
+			continue
+		}
+		if field == fieldConfidence && len(body) == 8 {
+			s.Confidence = math.Float64frombits(binary.LittleEndian.Uint64(body))
+		}
+		break
+	}
+	return s
+}
+
 // Decode reads a record into r, whose slices then alias b; only Tags may
 // allocate, and not when r is reused. Whatever the bytes are, it returns the
 // record that was encoded, a *CorruptError or a *NewerError; r is unspecified

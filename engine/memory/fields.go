@@ -86,31 +86,38 @@ func flagField(name string, on bool) Field {
 	return f
 }
 
-// AppendRecordFields appends the fields of REC. deadlineMs is the deadline that
-// the record has now, or had at the time asked for.
+// RecordFieldCount is the number of fields of REC.
+const RecordFieldCount = 20
+
+// VisitRecord gives the fields of REC, in order. deadlineMs is the deadline that the
+// record has now, or had at the time asked for.
+func VisitRecord(key []byte, r *Record, deadlineMs int64, visit func(Field)) {
+	visit(textField("key", key))
+	visit(valueField(r.Value, r.Text))
+	visit(Field{Name: "kind", Kind: FieldText, Bytes: r.Kind.text()})
+	visit(integerField("version", int64(r.Version)))
+	visit(textField("schema", r.Schema))
+	visit(Field{Name: "confidence", Kind: FieldDouble, Double: r.Confidence})
+	visit(textField("source", r.Source))
+	visit(Field{Name: "tags", Kind: FieldList, List: r.Tags})
+	visit(textField("anchor", r.Anchor))
+	visit(vectorField(r.Vector))
+	visit(integerField("created", r.CreatedMs))
+	visit(integerField("updated", r.UpdatedMs))
+	visit(presentField("valid-from", r.ValidFromMs))
+	visit(presentField("valid-until", r.ValidUntilMs))
+	visit(presentField("deadline", deadlineMs))
+	visit(flagField("pinned", r.Pinned))
+	visit(textField("operator", r.Operator))
+	visit(textField("trace", r.Trace))
+	visit(textField("reason", r.Reason))
+	visit(documentField("meta", r.Meta))
+}
+
+// AppendRecordFields appends the fields of REC.
 func AppendRecordFields(dst []Field, key []byte, r *Record, deadlineMs int64) []Field {
-	return append(dst,
-		textField("key", key),
-		valueField(r.Value, r.Text),
-		Field{Name: "kind", Kind: FieldText, Bytes: []byte(r.Kind.String())},
-		integerField("version", int64(r.Version)),
-		textField("schema", r.Schema),
-		Field{Name: "confidence", Kind: FieldDouble, Double: r.Confidence},
-		textField("source", r.Source),
-		Field{Name: "tags", Kind: FieldList, List: r.Tags},
-		textField("anchor", r.Anchor),
-		vectorField(r.Vector),
-		integerField("created", r.CreatedMs),
-		integerField("updated", r.UpdatedMs),
-		presentField("valid-from", r.ValidFromMs),
-		presentField("valid-until", r.ValidUntilMs),
-		presentField("deadline", deadlineMs),
-		flagField("pinned", r.Pinned),
-		textField("operator", r.Operator),
-		textField("trace", r.Trace),
-		textField("reason", r.Reason),
-		documentField("meta", r.Meta),
-	)
+	VisitRecord(key, r, deadlineMs, func(f Field) { dst = append(dst, f) })
+	return dst
 }
 
 // AppendHistoryFields appends the fields of one version in MEM.HISTORY: REC,
@@ -159,27 +166,32 @@ type Hit struct {
 	Explain []Field // nil without EXPLAIN
 }
 
-// AppendHitFields appends the fields of HIT.
-func AppendHitFields(dst []Field, h *Hit) []Field {
-	dst = append(dst,
-		textField("key", h.Key),
-		presentField("item", h.Item),
-		valueField(h.Value, h.Text),
-		Field{Name: "kind", Kind: FieldText, Bytes: []byte(h.Kind.String())},
-		integerField("time", h.TimeMs),
-		textField("source", h.Source),
-		Field{Name: "score", Kind: FieldDouble, Double: h.Score},
-	)
+// HitFieldCount is the number of fields of HIT without an explanation.
+const HitFieldCount = 7
+
+// VisitHit gives the fields of HIT, in order.
+func VisitHit(h *Hit, visit func(Field)) {
+	visit(textField("key", h.Key))
+	visit(presentField("item", h.Item))
+	visit(valueField(h.Value, h.Text))
+	visit(Field{Name: "kind", Kind: FieldText, Bytes: h.Kind.text()})
+	visit(integerField("time", h.TimeMs))
+	visit(textField("source", h.Source))
+	visit(Field{Name: "score", Kind: FieldDouble, Double: h.Score})
 	if h.Explain != nil {
-		dst = append(dst, Field{Name: "explain", Kind: FieldMap, Fields: h.Explain})
+		visit(Field{Name: "explain", Kind: FieldMap, Fields: h.Explain})
 	}
-	return dst
 }
 
-// AppendTurnFields appends the fields of one turn of a conversation; n is its
+// TurnFieldCount is the number of fields of a turn.
+const TurnFieldCount = 3
+
+// VisitTurn gives the fields of one turn of a conversation, in order; n is its
 // number in its list, 0: it is in none.
-func AppendTurnFields(dst []Field, n, timeMs int64, value []byte, text bool) []Field {
-	return append(dst, presentField("n", n), integerField("time", timeMs), valueField(value, text))
+func VisitTurn(n, timeMs int64, value []byte, text bool, visit func(Field)) {
+	visit(presentField("n", n))
+	visit(integerField("time", timeMs))
+	visit(valueField(value, text))
 }
 
 // Load is what MEM.LOAD says of itself.
@@ -239,6 +251,31 @@ func AppendJSON(dst []byte, fields []Field) []byte {
 		dst = appendFieldJSON(dst, &fields[i])
 	}
 	return append(dst, '}')
+}
+
+// JSONObject writes an object of the fields that it is given.
+type JSONObject struct {
+	Text []byte
+	open bool
+}
+
+// Field adds a field.
+func (o *JSONObject) Field(f Field) {
+	if o.open {
+		o.Text = append(o.Text, ',')
+	} else {
+		o.Text, o.open = append(o.Text, '{'), true
+	}
+	o.Text = append(AppendQuoted(o.Text, []byte(f.Name)), ':')
+	o.Text = appendFieldJSON(o.Text, &f)
+}
+
+// Close ends the object; the next field begins another one.
+func (o *JSONObject) Close() {
+	if !o.open {
+		o.Text = append(o.Text, '{')
+	}
+	o.Text, o.open = append(o.Text, '}'), false
 }
 
 func appendFieldJSON(dst []byte, f *Field) []byte {

@@ -61,19 +61,18 @@ func (k Kind) Rule() Rule {
 // Journaled says that changes of the kind are written to the journal.
 func (k Kind) Journaled() bool { return k.Rule().Durability != DurableNever }
 
-func (k Kind) String() string {
-	switch k {
-	case Working:
-		return "working"
-	case Session:
-		return "session"
-	case Profile:
-		return "profile"
-	case Semantic:
-		return "semantic"
+func (k Kind) String() string { return string(k.text()) }
+
+// text is the kind's name as bytes, which are shared.
+func (k Kind) text() []byte {
+	if int(k) < len(kindTexts) {
+		return kindTexts[k]
 	}
-	return "unset"
+	return kindTexts[KindUnset]
 }
+
+var kindTexts = [...][]byte{KindUnset: []byte("unset"), Working: []byte("working"), Session: []byte("session"),
+	Profile: []byte("profile"), Semantic: []byte("semantic")}
 
 // ParseKind reads a kind's name, in any case.
 func ParseKind(text []byte) (Kind, error) {

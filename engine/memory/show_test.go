@@ -145,9 +145,9 @@ func TestJSONForms(t *testing.T) {
 		{AppendEventFields(nil, 7, hashed),
 			`{"seq":7,"time":1764432000000,"op":"patch","key":"ai:u:s:address","version":2,"old_version":1,"user":"default","operator":"frontend","client":"id=7",` +
 				`"caller":"checkout.go:12","trace":"t","command_id":"c0","reason":"moved","payload_hash":"ab` + strings.Repeat("0", 62) + `"}`},
-		{AppendHitFields(nil, &Hit{Key: []byte("k"), Value: []byte(`1`), Kind: Session, TimeMs: 3, Score: 0.5}),
+		{hitFields(&Hit{Key: []byte("k"), Value: []byte(`1`), Kind: Session, TimeMs: 3, Score: 0.5}),
 			`{"key":"k","item":null,"value":1,"kind":"session","time":3,"source":null,"score":0.5}`},
-		{AppendHitFields(nil, &Hit{Key: []byte("k"), Item: 4, Value: []byte(`1`), Kind: Session, Score: math.NaN(), Explain: []Field{{Name: "bm25", Kind: FieldDouble, Double: 1e-7}}}),
+		{hitFields(&Hit{Key: []byte("k"), Item: 4, Value: []byte(`1`), Kind: Session, Score: math.NaN(), Explain: []Field{{Name: "bm25", Kind: FieldDouble, Double: 1e-7}}}),
 			`{"key":"k","item":4,"value":1,"kind":"session","time":0,"source":null,"score":null,"explain":{"bm25":1e-07}}`},
 		{AppendStatusFields(nil, &Status{Verdict: StatusDuplicated, CommandID: []byte("c"), Key: []byte("k"), Version: 2}),
 			`{"status":"duplicated","command_id":"c","key":"k","version":2}`},
@@ -163,5 +163,19 @@ func TestJSONForms(t *testing.T) {
 	history := AppendHistoryFields(nil, []byte("k"), fullRecord(), 9, OpRollback)
 	if last := fmt.Sprint(history[len(history)-2].Name, history[len(history)-1].Name); last != "seqop" {
 		t.Error(last)
+	}
+}
+
+func hitFields(h *Hit) (fields []Field) {
+	VisitHit(h, func(f Field) { fields = append(fields, f) })
+	return fields
+}
+
+// TestFieldCounts: whoever writes a map says first how many fields it has.
+func TestFieldCounts(t *testing.T) {
+	var turn []Field
+	VisitTurn(1, 2, nil, true, func(f Field) { turn = append(turn, f) })
+	if record, hit := AppendRecordFields(nil, nil, &Record{}, 0), hitFields(&Hit{}); len(record) != RecordFieldCount || len(hit) != HitFieldCount || len(turn) != TurnFieldCount {
+		t.Errorf("%d, %d and %d fields", len(record), len(hit), len(turn))
 	}
 }

@@ -2,7 +2,10 @@
 
 package recall
 
-import "unicode/utf8"
+import (
+	"encoding/binary"
+	"unicode/utf8"
+)
 
 // Estimate guesses how many tokens a language model counts in text: one for
 // each four ASCII bytes, one for each character of a script written without
@@ -12,6 +15,11 @@ import "unicode/utf8"
 func Estimate(text []byte) int {
 	ascii, unspaced, other := 0, 0, 0
 	for i := 0; i < len(text); {
+		if i+8 <= len(text) && binary.LittleEndian.Uint64(text[i:])&0x8080808080808080 == 0 {
+			ascii += 8
+			i += 8
+			continue
+		}
 		if text[i] < utf8.RuneSelf {
 			ascii++
 			i++
