@@ -16,6 +16,9 @@
 // questions. Evidence, answers, observations and summaries are never sent: the
 // server sees turns and questions only.
 //
+// Every second conversation is held out and shown apart: weights are chosen by the
+// others alone, so that these figures are what a stranger's conversations would see.
+//
 // # Decisions
 //
 // The kind is semantic: it never expires, so that the age of the conversations

@@ -62,7 +62,7 @@ func measure(w io.Writer, s *server, conversations []conversation) error {
 	fmt.Fprintf(w, "stored %d turns of %d conversations in %v, server CPU %v a turn\n", turns, len(conversations),
 		elapsed.Round(time.Millisecond), perItem(stored-used, turns))
 
-	var figures tally
+	var figures, heldOut tally
 	var latencies []time.Duration
 	for i := range conversations {
 		c := &conversations[i]
@@ -84,12 +84,18 @@ func measure(w io.Writer, s *server, conversations []conversation) error {
 			if err := figures.add(q, found); err != nil {
 				return err
 			}
+			if isHeldOut(i) {
+				_ = heldOut.add(q, found) // its category is known by now
+			}
 		}
 	}
 	asked, err := s.processorTime()
 	if err != nil {
 		return err
 	}
+	fmt.Fprintln(w, "held out:")
+	heldOut.write(w)
+	fmt.Fprintln(w, "all conversations:")
 	figures.write(w)
 	fmt.Fprintf(w, "a question: p50 %v, p95 %v, p99 %v as seen by one client; server CPU %v on average\n",
 		percentile(latencies, 0.50), percentile(latencies, 0.95), percentile(latencies, 0.99),

@@ -17,6 +17,10 @@ var depths = [...]int{5, 10, 25, 50}
 // topK is how many records a question asks for.
 const topK = 50
 
+// isHeldOut says whether a conversation is of the half that nobody looks at who
+// chooses a weight: every second one of the file.
+func isHeldOut(conversation int) bool { return conversation%2 == 1 }
+
 // categoryNames are LoCoMo's; index 0 is all of them.
 var categoryNames = [...]string{"all", "multi-hop", "temporal", "open-domain", "single-hop", "adversarial"}
 
