@@ -101,6 +101,25 @@
 //     with the scope as key, when the policy of that scope or of a record that was
 //     found says so. They become events soon after: MEM.AUDIT, MEM.DEBUG and
 //     MEM.STATS of an owner see all reads before them, but not inside EXEC.
+//   - A QUERY and a VECTOR count alike, each as a share of the best candidate's;
+//     who has no vector is judged by text alone, and what only the vector finds has
+//     no share of the text. A record's recency halves in an hour (working), a day
+//     (session), a month (semantic) or a year (profile), unless HALFLIFE or a policy
+//     says otherwise. Of candidates that say the same the better one stays.
+//   - FILTER's $ and @ are the value, of an item of a list the item; a text is a
+//     JSON string. It sees what a reply may show, so not what is encrypted.
+//   - A link ends with the record that it comes from, and leads nowhere once the
+//     other one is forgotten, even if a record begins anew under its key. LINK says
+//     1 when the link is new or has another weight. EXPAND takes the best TOPK as
+//     hits; excludes takes out what stands behind, or is not found at all.
+//   - AT of MEM.RECALL and MEM.LOAD builds the owner as it was, without working
+//     records, which have no past, and links, so it does not go with EXPAND.
+//   - MEM.LOAD spends its budget on the profile (pinned records, then by key), the
+//     facts, then turns from the newest on. Its facts are of kind semantic; without
+//     a query they are chosen from the 64 newest. Turns are the session's records of
+//     kind session, and items of its lists; without SESSION there are none. A
+//     session is new while it has no record.
+//   - MEM.DIFF's text is a JSON string; a version that never was makes it null.
 //   - What is promised but not there yet is an error that names it, decided once
 //     (laterMemoryCommands, unsupported).
 //

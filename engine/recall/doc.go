@@ -34,6 +34,11 @@
 // deletions, merges, restarts, nor of what was indexed when. Lengths are coded
 // in a byte (at most 6 % short).
 //
+// Two texts say the same when nine tenths of all their shingles, three neighbouring
+// words each, are common to both. Of two such texts one of the lowest few shingles
+// is common too, which rules most pairs out before they are compared. Rejected:
+// MinHash, whose estimate would let a recall differ from its definition.
+//
 // # Structure
 //
 // New documents wait as text. Whoever searches first turns all that wait into an
