@@ -73,8 +73,8 @@ func TestKilledByItself(t *testing.T) {
 
 // TestInfoSections: what INFO prints for words, in the order of the table.
 func TestInfoSections(t *testing.T) {
-	byDefault := []string{"Server", "Clients", "Memory", "Persistence", "Stats", "Replication", "CPU", "Modules", "Errorstats", "Cluster", "Keyspace"}
-	all := []string{"Server", "Clients", "Memory", "Persistence", "Stats", "Replication", "CPU", "Modules", "Commandstats", "Errorstats", "Latencystats", "Cluster", "Keyspace"}
+	byDefault := []string{"Server", "Clients", "Memory", "Persistence", "Stats", "Replication", "CPU", "Modules", "Memory_records", "Errorstats", "Cluster", "Keyspace"}
+	all := []string{"Server", "Clients", "Memory", "Persistence", "Stats", "Replication", "CPU", "Modules", "Memory_records", "Commandstats", "Errorstats", "Latencystats", "Cluster", "Keyspace"}
 	_, client := newTestClient(t)
 	for _, test := range []struct {
 		words string
@@ -83,7 +83,7 @@ func TestInfoSections(t *testing.T) {
 		{"", byDefault},
 		{"default", byDefault},
 		{"DEFAULT server", byDefault},
-		{"default commandstats", []string{"Server", "Clients", "Memory", "Persistence", "Stats", "Replication", "CPU", "Modules", "Commandstats", "Errorstats", "Cluster", "Keyspace"}},
+		{"default commandstats", []string{"Server", "Clients", "Memory", "Persistence", "Stats", "Replication", "CPU", "Modules", "Memory_records", "Commandstats", "Errorstats", "Cluster", "Keyspace"}},
 		{"all", all},
 		{"Everything", all},
 		{"cpu all", all},
