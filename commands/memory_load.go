@@ -65,7 +65,7 @@ func memLoadCommand() *Command {
 	return naming(onData(memoryDeclaration(Declaration{
 		Name: "mem.load", Complexity: "O(P+T+R) where P is the number of profile records, T that of the session's records and R what MEM.RECALL costs",
 		Summary: "Load what an agent needs at the start of a turn",
-		Flags:   ReadOnly, Offload: true, Lock: LockNone,
+		Flags:   ReadOnly | Recalls, Offload: true, Lock: LockNone,
 		Reply: reply.OneOf(loadShape(), reply.Bulk()),
 	}), g, func(tx *engine.Tx, p *memLoadParams, w *reply.Writer) error {
 		m := pool.Get().(*loadMemory)

@@ -304,6 +304,8 @@ func (r *recalling) readFilters() (err error) {
 		if r.vector, err = engine.ParseVector(p.vector); err != nil {
 			return err
 		}
+	} else if len(p.query) > 0 {
+		r.vector = r.tx.EmbedQuery(p.query)
 	}
 	if p.filter != nil {
 		if r.filter, err = memory.ParseFilter(p.filter); err != nil {

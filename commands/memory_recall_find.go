@@ -155,8 +155,10 @@ func (r *recalling) searchVectors(from *source, accept func(doc uint64) bool, fi
 		return
 	}
 	if err := memory.CheckDimensions(len(r.vector), vectors.Dimensions()); err != nil {
-		r.err = err
-		return
+		if len(r.params.vector) > 0 {
+			r.err = err
+		}
+		return // the owner's vectors are not the embedder's
 	}
 	result := vectors.Search(vector.Query{Vector: r.vector, Limit: r.limit, Accept: accept})
 	r.scanned += result.Scanned
@@ -164,11 +166,14 @@ func (r *recalling) searchVectors(from *source, accept func(doc uint64) bool, fi
 		if hit.Score <= 0 {
 			break
 		}
-		if r.isFound(first, hit.ID) {
-			continue // its cosine is known
-		}
-		if s, ok := from.view.ByDoc(hit.ID); ok {
+		at := r.place(first, hit.ID)
+		if s, ok := from.view.ByDoc(hit.ID); ok && at < 0 {
 			r.add(from, s, recall.Hit{ID: hit.ID}, 0)
+			at = len(r.found) - 1
+		}
+		if at >= 0 && !r.found[at].hasVector {
+			// The vector was made for the record, so it is not in the record.
+			r.found[at].hasVector, r.found[at].cosine = true, hit.Score
 		}
 	}
 	if n := len(result.Hits); n == r.limit {
@@ -177,8 +182,15 @@ func (r *recalling) searchVectors(from *source, accept func(doc uint64) bool, fi
 }
 
 // isFound says whether a document is among the candidates from a place on.
-func (r *recalling) isFound(first int, doc uint64) bool {
-	return slices.ContainsFunc(r.found[first:], func(c candidate) bool { return c.hit.ID == doc })
+func (r *recalling) isFound(first int, doc uint64) bool { return r.place(first, doc) >= 0 }
+
+// place is where it is among them, -1 when it is not.
+func (r *recalling) place(first int, doc uint64) int {
+	at := slices.IndexFunc(r.found[first:], func(c candidate) bool { return c.hit.ID == doc })
+	if at < 0 {
+		return -1
+	}
+	return first + at
 }
 
 // addPinned adds the pinned records of a source that were not found.

@@ -113,7 +113,7 @@ func (o *Owner) check(entries int) error {
 	if err == nil && pinned != o.pinned.Len() {
 		err = fmt.Errorf("%d pinned records, %d in their tree", pinned, o.pinned.Len())
 	}
-	if found := o.viewVectors(); err == nil && found != nil && vectors != found.Len() || found == nil && vectors > 0 {
+	if found := o.viewVectors(); err == nil && found != nil && vectors+len(o.embedded) != found.Len() || found == nil && vectors > 0 {
 		err = fmt.Errorf("%d records with vectors, the index has others", vectors)
 	}
 	if err == nil && profile != o.profile.Len() {

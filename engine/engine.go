@@ -49,6 +49,7 @@ type Engine struct {
 	indexer   indexer
 	events    events
 	readAudit readAudit
+	embedder  Embedder
 	onAudit   func(db int, owner string, seq uint64, event []byte)
 	txs       sync.Pool
 	stats     Stats

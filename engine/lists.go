@@ -270,7 +270,9 @@ func (tx *Tx) applyItemPut(db int, x *effect.Effect) {
 	r := &tx.record.record
 	mustDecode(head.record(), r)
 	content := it.content()
-	owner.index.Add(recall.Doc{ID: it.doc(), Text: string(itemAnchor(tx.Policy(x.Key), &content)), Order: content.TimeMs, Group: owner.groupOf(x.Key, r)})
+	text := string(itemAnchor(tx.Policy(x.Key), &content))
+	owner.index.Add(recall.Doc{ID: it.doc(), Text: text, Order: content.TimeMs, Group: owner.groupOf(x.Key, r)})
+	tx.offerText(owner, it.doc(), text)
 	tx.e.indexer.offer(owner)
 	if r.Kind.Journaled() {
 		owner.remember(tx, change{kind: x.Kind, key: string(x.Key), version: uint64(x.Number), list: x.List, value: it.record()}, nil)

@@ -59,7 +59,9 @@ type Owner struct {
 	items   *btree.BTreeG[item]
 	index   *recall.Index
 	vectors *vector.Index // nil until a record has one
-	lastDoc uint64
+	// embedded are the documents in vectors that came without one; nil: none.
+	embedded map[uint64]struct{}
+	lastDoc  uint64
 	// lastList is the highest number that a list was given since the start.
 	lastList uint64
 	// unindexed counts the records written since the indexer was told.
@@ -176,7 +178,7 @@ func (o *Owner) clear() {
 	o.records = btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
 	o.items = btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
 	o.profile = btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
-	o.index, o.vectors = recall.NewIndex(), nil
+	o.index, o.vectors, o.embedded = recall.NewIndex(), nil, nil
 	o.docs, o.pinned = &btree.Map[uint64, item]{}, &btree.Map[uint64, item]{}
 	o.tally = recordTally{}
 	o.sessions = newSessionIndex(o.sessions.lastMs)

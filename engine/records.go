@@ -361,8 +361,11 @@ func (tx *Tx) applyRecordPut(db int, x *effect.Effect) {
 	owner := tx.owner(db, x.Owner())
 	it := tx.replaceRecord(owner, x, 0)
 	r := &tx.record.record
-	owner.index.Add(tx.document(owner, it, r))
-	owner.addVector(it.doc(), r)
+	doc := tx.document(owner, it, r)
+	owner.index.Add(doc)
+	if owner.addVector(it.doc(), r); len(r.Vector) == 0 {
+		tx.offerText(owner, doc.ID, doc.Text)
+	}
 	tx.e.indexer.offer(owner)
 	owner.keep(it, r.Pinned)
 	tx.put(db, x.Key, kindMemory, x.DeadlineMs, 0)

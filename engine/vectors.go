@@ -57,6 +57,12 @@ func (o *Owner) addVector(doc uint64, r *memory.Record) {
 	if err != nil {
 		return
 	}
+	o.putVector(doc, v)
+}
+
+// putVector gives a document a vector, unless it has another dimension than all
+// others.
+func (o *Owner) putVector(doc uint64, v []float32) {
 	switch o.dimensions() {
 	case 0:
 		o.vectors = vector.NewIndex(len(v), vector.Options{})
@@ -70,6 +76,7 @@ func (o *Owner) addVector(doc uint64, r *memory.Record) {
 func (o *Owner) removeVector(doc uint64) {
 	if o.vectors != nil {
 		o.vectors.Remove(doc)
+		delete(o.embedded, doc)
 	}
 }
 

@@ -81,6 +81,9 @@ type Settings struct {
 	MemOwnerTag       bool
 	MemIdempotencyMs  int64
 	MemIdempotencyMax int64
+	// MemEmbedderURL, with a model and a key, or MemEmbedderFile makes vectors.
+	MemEmbedderURL, MemEmbedderModel, MemEmbedderKey string
+	MemEmbedderFile                                  string
 	// MemAuditFile is a path below Dir, "" for none, that gets every event as a line.
 	MemAuditFile string
 	// MemConsentRequired says that profile and semantic records need consent.

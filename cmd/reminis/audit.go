@@ -35,6 +35,9 @@ func (p *process) recordHost() (h commands.RecordHost) {
 	if p.auditFile != nil {
 		h.AuditFileDropped, h.AuditFileErrors = p.auditFile.Dropped(), p.auditFile.Errors()
 	}
+	if p.embedding != nil {
+		h.EmbedWaiting, h.EmbedMissed = int64(p.embedding.queue.Waiting()), int64(p.embedding.queue.Missed())
+	}
 	return h
 }
 

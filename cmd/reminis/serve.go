@@ -32,6 +32,7 @@ type process struct {
 	server *server.Server
 	// auditFile is nil without one.
 	auditFile *server.AuditFile
+	embedding *embedding    // nil without an embedder
 	stop      chan struct{} // closed or sent to when the process shall end
 }
 
@@ -81,6 +82,15 @@ func (p *process) run() error {
 		defer p.auditFile.Close()
 	}
 	defer p.followHangup()()
+	embedder, err := openEmbedder(settings)
+	if err != nil {
+		return err
+	}
+	if embedder != nil {
+		p.embedding = newEmbedding(p.engine, embedder)
+		p.embedding.run()
+		defer p.embedding.stop()
+	}
 	p.engine.RunExpiry()
 	defer p.engine.StopExpiry()
 	p.engine.RunIndexer()

@@ -1,0 +1,130 @@
+package engine
+
+import (
+	"github.com/tidwall/btree"
+
+	"reminis/engine/memory"
+	"reminis/engine/vector"
+)
+
+// This file owns vectors that are made for records which came without one. It
+// must not know who makes them.
+//
+// They are derived data: in the index, like vectors that came with their records,
+// but not in the record, its history or the store, so that no export, digest or
+// version depends on an embedder. What that costs is to make them again after a
+// restart. Rejected for now: rows beside the records, which an erasure, a change
+// of model and a change of the text would all have to follow.
+
+// Unembedded is a record, or an item of a list, that has a text and no vector.
+type Unembedded struct {
+	Space uint32
+	Owner string
+	Doc   uint64
+	Text  string
+}
+
+// Embedder is asked for vectors. It is set before anything is written.
+type Embedder struct {
+	// Offer is told of a record that is written without a vector. It is called
+	// with locks held, so it must not wait. False: there is no room.
+	Offer func(u Unembedded) bool
+	// Query gives the vector of what is searched for, nil if there is none. It may
+	// take long.
+	Query func(text string) []float32
+}
+
+// UseEmbedder has vectors made by x.
+func (e *Engine) UseEmbedder(x Embedder) { e.embedder = x }
+
+// EmbedQuery is the vector of a text that is searched for, nil without an
+// embedder. Inside EXEC, where everything is locked, nobody is asked.
+func (tx *Tx) EmbedQuery(text []byte) []float32 {
+	if tx.e.embedder.Query == nil || tx.HoldsAll() {
+		return nil
+	}
+	return tx.e.embedder.Query(string(text))
+}
+
+// offerText tells the embedder of a document of an owner, which is locked.
+func (tx *Tx) offerText(owner *Owner, doc uint64, text string) {
+	if tx.e.embedder.Offer != nil && text != "" && !tx.replaying {
+		tx.e.embedder.Offer(Unembedded{owner.space, owner.name, doc, text})
+	}
+}
+
+// OfferAll tells the embedder of all records that have a text and no vector,
+// until it has no room: after a recovery, and after it refused some.
+func (e *Engine) OfferAll() {
+	tx := e.Begin()
+	defer tx.Done()
+	for db := range e.nDB {
+		for _, owner := range e.owners.under(e.owners.space(db), "") {
+			owner.mu.Lock()
+			docs := owner.docs.Copy()
+			owner.mu.Unlock()
+			if !tx.offerDocs(owner, docs) {
+				return
+			}
+		}
+	}
+}
+
+func (tx *Tx) offerDocs(owner *Owner, docs *btree.Map[uint64, item]) (room bool) {
+	room = true
+	docs.Scan(func(doc uint64, it item) bool {
+		owner.mu.Lock()
+		_, made := owner.embedded[doc]
+		text := ""
+		if !made {
+			text = tx.textOf(owner, it)
+		}
+		owner.mu.Unlock()
+		if text != "" {
+			room = tx.e.embedder.Offer(Unembedded{owner.space, owner.name, doc, text})
+		}
+		return room
+	})
+	return room
+}
+
+// textOf is what a document is found by, "" for one that has a vector of its own.
+func (tx *Tx) textOf(owner *Owner, it item) string {
+	if it.isPart() {
+		content := it.content()
+		return string(itemAnchor(tx.Policy(it.recordKey()), &content))
+	}
+	r := &tx.record.record
+	mustDecode(it.record(), r)
+	if len(r.Vector) > 0 || r.List != 0 && len(r.Anchor) == 0 {
+		return ""
+	}
+	return tx.document(owner, it, r).Text
+}
+
+// Embed gives the document u the vector that was made of its text, and says
+// whether it still is that document.
+func (e *Engine) Embed(u Unembedded, v []float32) bool {
+	if len(v) == 0 || len(v) > vector.DimensionsMax {
+		return false
+	}
+	owner := e.owners.find(u.Space, []byte(u.Owner))
+	if owner == nil {
+		return false
+	}
+	tx := e.Begin()
+	defer tx.Done()
+	owner.mu.Lock()
+	defer owner.mu.Unlock()
+	it, ok := owner.docs.Get(u.Doc)
+	if !ok || tx.textOf(owner, it) != u.Text || memory.CheckDimensions(len(v), owner.dimensions()) != nil {
+		return false
+	}
+	owner.putVector(u.Doc, v)
+	e.indexer.offer(owner)
+	if owner.embedded == nil {
+		owner.embedded = map[uint64]struct{}{}
+	}
+	owner.embedded[u.Doc] = struct{}{}
+	return true
+}
