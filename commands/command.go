@@ -307,7 +307,6 @@ const (
 type Table struct {
 	byName  map[string]*Command
 	all     []*Command
-	later   []string // names that are promised, but not there yet
 	catalog *acl.Catalog
 }
 
@@ -334,33 +333,6 @@ func NewTable(families ...[]*Command) *Table {
 	})
 	t.catalog = acl.NewCatalog(aclCategories(), entries)
 	return t
-}
-
-// promise names commands that are not there yet, which is a clearer error than
-// that they are unknown.
-func (t *Table) promise(names ...string) *Table {
-	t.later = append(t.later, names...)
-	return t
-}
-
-// missing is the error for a command line whose command is not there.
-func (t *Table) missing(argv [][]byte) error {
-	for _, name := range t.later {
-		if equalFold(argv[0], name) {
-			return errCommandLater(name)
-		}
-	}
-	return errUnknownCommand(argv)
-}
-
-// missingSub is the same for a subcommand.
-func (t *Table) missingSub(c *Command, word []byte) error {
-	for _, name := range t.later {
-		if equalFold(append([]byte(c.Name+"|"), word...), name) {
-			return errCommandLater(name)
-		}
-	}
-	return errUnknownSubcommand(c, word)
 }
 
 // All is every command in the order of declaration.

@@ -64,10 +64,10 @@ func (s *Session) filterReply(mark int) {
 // at, in the order of Redis's processCommand.
 func (s *Session) admit(c *Command, argv [][]byte) error {
 	if c == nil {
-		return s.Core.Table.missing(argv)
+		return errUnknownCommand(argv)
 	}
 	if c.subs != nil && len(argv) > 1 {
-		return s.Core.Table.missingSub(c, argv[1])
+		return errUnknownSubcommand(c, argv[1])
 	}
 	if c.subs != nil && !c.runs() {
 		return errArity(c)

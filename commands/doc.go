@@ -62,6 +62,20 @@
 //   - MEM.FORGET SCOPE is one change for each owner in the scope, and its ID is
 //     kept by each of them. Locking all owners of a product at once would stop
 //     the server for as long as it has records.
+//   - MEM.APPLY runs each command as the one that does it alone: upsert is MEM.SET,
+//     patch MEM.PATCH … MERGE, append MEM.APPEND, delete MEM.FORGET. So one key may
+//     be in it several times, and a command_id is the same change either way. What
+//     an append's payload holds, if it is an array, are the items; anything else is
+//     one. A delete of what is not there is unchanged and aborts nothing; a version
+//     that does not stand aborts. The index of APPLYABORT counts from 0; its reason
+//     has the code of the error, unless that is ERR. A member that is null is
+//     absent, but for payload. BY, REASON, TIME and a deadline on the line are for
+//     every command that does not say its own; IFVERSION is of one key, so only a
+//     member. The line's ID is of all: its repetition gives every STATUS again,
+//     duplicated, also of those commands that had an ID of their own. It leaves one
+//     row, and one for each command that has a version. A command_id that was done
+//     before is duplicated by itself, and the others happen. The right to write is
+//     needed for the whole owner, since a line's JSON is no place to look for keys.
 //   - One write leaves one event. MEM.AUDIT's operation change is not an event of
 //     its own but stands for every event by which an older value was replaced.
 //   - The scope * also shows the server's own events (FLUSHALL's reset).
@@ -120,8 +134,6 @@
 //     kind session, and items of its lists; without SESSION there are none. A
 //     session is new while it has no record.
 //   - MEM.DIFF's text is a JSON string; a version that never was makes it null.
-//   - What is promised but not there yet is an error that names it, decided once
-//     (laterMemoryCommands, unsupported).
 //
 // Rejected: MEM.ROLLBACK under the key's lock from the start, which would read
 // the disk with a shard locked; it reads a view and looks again under the lock.

@@ -109,6 +109,9 @@ const (
 	ErrFormat        Error = "ERR FORMAT '{argument}' is not known"
 	ErrForgetVersion Error = "ERR IFVERSION needs exactly one key"
 	ErrForgetRecord  Error = "ERR RETURN RECORD has nothing to show after MEM.FORGET"
+	ErrApplyVersion  Error = "ERR IFVERSION is of one key; MEM.APPLY takes it as the member ifversion of a command"
+	ErrApplyReturn   Error = "ERR MEM.APPLY replies with an array of STATUS, RETURN takes nothing else"
+	ErrApplyOwner    Error = "ERR the key is not one of the owner's"
 	ErrRollbackRace  Error = "ERR the key kept changing while its history was read"
 	ErrImportLine    Error = "ERR the line is not one that MEM.EXPORT gave"
 	ErrVerifyAlone   Error = "ERR VERIFY takes no other option"
@@ -241,15 +244,6 @@ func errUsage(c string, word []byte) error {
 	return Error(fmt.Sprintf("ERR unknown subcommand or wrong number of arguments for '%s'. Try %s HELP.", upToNul(word[:min(len(word), 128)]), c))
 }
 
-// errCommandLater is the error of a command of the memory contract that is not
-// there yet.
-func errCommandLater(name string) error {
-	return Error("ERR " + strings.ToUpper(strings.ReplaceAll(name, "|", " ")) + " is not supported yet")
-}
-
-// errOptionLater is the text for an option of which the same is true.
-func errOptionLater(word string) string { return "ERR option " + word + " is not supported yet" }
-
 // errSubscribed is the error of what a subscribed client may not say in RESP2
 // (server.c processCommand).
 func errSubscribed(c *Command) error {
@@ -272,6 +266,15 @@ func errSchemaBetween(label string) error {
 
 func errNoSchema(name []byte) error {
 	return Error("ERR schema " + string(memory.Preview(nil, name, 64)) + " does not exist")
+}
+
+// errVersionStands is why a command does not happen that named a version, 0 for
+// none, when another stands.
+func errVersionStands(stands, named uint64, exists bool) error {
+	if !exists {
+		return Error(fmt.Sprintf("ERR there is no such record, ifversion is %d", named))
+	}
+	return Error(fmt.Sprintf("ERR version %d stands, ifversion is %d", stands, named))
 }
 
 // errNoConsent is why a record of an owner is not written.

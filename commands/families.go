@@ -16,5 +16,5 @@ func DefaultTable() *Table {
 		messagingCommands(),
 		serverCommands(),
 		memoryCommands(),
-	).promise(laterMemoryCommands()...)
+	)
 }

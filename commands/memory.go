@@ -13,19 +13,11 @@ import (
 
 func memoryCommands() []*Command {
 	return []*Command{
-		memSetCommand(), memPatchCommand(), memAppendCommand(), memForgetCommand(), memEraseCommand(), memExportCommand(), memImportCommand(), memRollbackCommand(),
+		memSetCommand(), memPatchCommand(), memAppendCommand(), memApplyCommand(), memForgetCommand(), memEraseCommand(), memExportCommand(), memImportCommand(), memRollbackCommand(),
 		memGetCommand(), memMGetCommand(), memHistoryCommand(), memDiffCommand(),
 		memLinkCommand(), memUnlinkCommand(), memLinksCommand(), memRecallCommand(), memLoadCommand(), memAuditCommand(), memNSCommand(),
 		memSchemaCommand(), memPolicyCommand(), memConsentCommand(),
 		memSessionCommand(), memStatsCommand(), memDebugCommand(), memGrantCommand(), memRevokeCommand(),
-	}
-}
-
-// laterMemoryCommands are the commands of the contract that are not there yet.
-// They are no commands: COMMAND does not list them.
-func laterMemoryCommands() []string {
-	return []string{
-		"mem.apply",
 	}
 }
 
@@ -105,13 +97,6 @@ const (
 
 func formatNode[T any](field func(T) *format) grammar.Node {
 	return grammar.Enum("format", field, "JSON").After("FORMAT").Fail(grammar.Syntax, string(ErrFormat))
-}
-
-// unsupported declares an option of the contract that is not there yet.
-func unsupported[T any](word string) grammar.Node {
-	return grammar.Value(word, func(T, []byte) *grammar.Error {
-		return grammar.Fail(grammar.Other, errOptionLater(word))
-	}).After(word).Sample("later")
 }
 
 // withRecord locks key, unless all is locked, gives what stands there to read,

@@ -65,8 +65,7 @@ func runMemAppend(tx *engine.Tx, p *memAppendParams, w *reply.Writer) error {
 		return err
 	}
 	if !c.holds(p.condition) {
-		w.Null()
-		return nil
+		return c.skip(w)
 	}
 	var r memory.Record
 	r.Reset()

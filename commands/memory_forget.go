@@ -92,8 +92,7 @@ func (f *forgetting) keys(keys []memory.Key, w *reply.Writer) error {
 		return err
 	}
 	if !first.holds(conditionNone) {
-		w.Null()
-		return nil
+		return first.skip(w)
 	}
 	for i := range keys {
 		if stood, ok, _ := f.tx.Standing(keys[i].Text); ok {
@@ -192,11 +191,11 @@ func (f *forgetting) reply(key []byte, w *reply.Writer) {
 	case f.options.returns != returnStatus:
 		w.Int(f.removed)
 	case f.removed == 0:
-		writeStatus(w, memory.StatusUnchanged, f.options.id, key, 0)
+		f.options.status(memory.StatusUnchanged, key, 0, w)
 	case f.fresh == 0:
-		writeStatus(w, memory.StatusDuplicated, f.options.id, key, 0)
+		f.options.status(memory.StatusDuplicated, key, 0, w)
 	default:
-		writeStatus(w, memory.StatusOK, f.options.id, key, 0)
+		f.options.status(memory.StatusOK, key, 0, w)
 	}
 }
 

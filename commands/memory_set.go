@@ -70,8 +70,7 @@ func runMemSet(tx *engine.Tx, p *memSetParams, w *reply.Writer) error {
 		return err
 	}
 	if !c.holds(p.condition) {
-		w.Null()
-		return nil
+		return c.skip(w)
 	}
 	if err := c.next(&r); err != nil {
 		return err
@@ -145,8 +144,7 @@ func runMemPatch(tx *engine.Tx, p *memPatchParams, w *reply.Writer) error {
 		return err
 	}
 	if !c.holds(p.condition) {
-		w.Null()
-		return nil
+		return c.skip(w)
 	}
 	if stands, err := c.conflicts(p.onConflict, &p.attributes); stands || err != nil {
 		if err == nil {

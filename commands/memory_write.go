@@ -38,6 +38,19 @@ type writeOptions struct {
 	hasTime      bool
 	id           []byte
 	returns      returning
+
+	// Of one of several changes that all happen or none: the ID of all of them,
+	// and where it says how it went, instead of a reply.
+	idOfAll []byte
+	outcome *memory.Status
+}
+
+// writtenID is the command ID as events and replies have it.
+func (o *writeOptions) writtenID() []byte {
+	if len(o.id) == 0 {
+		return o.idOfAll
+	}
+	return o.id
 }
 
 // whoClauses are the common options that say who, why, and how to reply.
@@ -151,6 +164,16 @@ func (c *change) holds(when condition) bool {
 		c.options.hasIfVersion && uint64(c.options.ifVersion) != version)
 }
 
+// skip replies that NX, XX or IFVERSION did not hold. Where it takes others with
+// it, that is an error.
+func (c *change) skip(w *reply.Writer) error {
+	if c.options.outcome != nil {
+		return errVersionStands(c.old.Version, uint64(c.options.ifVersion), c.exists)
+	}
+	w.Null()
+	return nil
+}
+
 // next begins the record that the change makes: what every version has of its
 // command, and its deadline.
 //
@@ -197,7 +220,7 @@ func (c *change) event(op memory.Op, key []byte) memory.Event {
 	o := c.options
 	e := c.tx.NewEvent()
 	e.Op, e.Key = op, key
-	e.Operator, e.Caller, e.Trace, e.CommandID, e.Reason = c.operator(), o.caller, o.trace, o.id, o.reason
+	e.Operator, e.Caller, e.Trace, e.CommandID, e.Reason = c.operator(), o.caller, o.trace, o.writtenID(), o.reason
 	return e
 }
 
@@ -268,14 +291,19 @@ func (c *change) reply(verdict string, version uint64, record func() (*memory.Re
 		r, deadlineMs := record()
 		writeMap(w, memory.AppendRecordFields(nil, c.key.Text, r, deadlineMs))
 	case returnStatus:
-		writeStatus(w, verdict, c.options.id, c.key.Text, version)
+		c.options.status(verdict, c.key.Text, version, w)
 	default:
 		w.Int(int64(version))
 	}
 }
 
-func writeStatus(w *reply.Writer, verdict string, id, key []byte, version uint64) {
-	status := memory.Status{Verdict: verdict, CommandID: id, Key: key, Version: version}
+// status says how it went with one key.
+func (o *writeOptions) status(verdict string, key []byte, version uint64, w *reply.Writer) {
+	status := memory.Status{Verdict: verdict, CommandID: o.writtenID(), Key: key, Version: version}
+	if o.outcome != nil {
+		*o.outcome = status
+		return
+	}
 	writeMap(w, memory.AppendStatusFields(nil, &status))
 }
 

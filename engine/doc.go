@@ -110,6 +110,24 @@
 //
 // Rejected: erasing in EXEC. A transaction waits for no file.
 //
+// # Drafts
+//
+// Several changes of an owner that all happen or none (MEM.APPLY) are a draft: a
+// transaction that has one gives, for the owner, a copy of it, which shares all
+// trees until they change. Every check then sees what the changes before it made,
+// by the same reads, and effects are applied to the copy by the same apply; that is
+// why drafts need no rules of their own. Publish passes the effects on, to the
+// owner and the batch; Discard forgets the copy. The copy is a sketch: of what a
+// change keeps up, it lacks what no check asks for and what cannot be undone: the
+// index, the shards' entries, whoever watches a key. Of its vectors only the
+// dimension is asked for; no change in a draft can bring one.
+//
+// Rejected: to make the copy the owner at the end, which saves the second apply but
+// would need indexes, entries and watchers that can be undone. Rejected: to
+// prepare all changes before the first is applied, over a map of those to come:
+// quotas, lists and their items, command ids and expiry would each have to know
+// that map.
+//
 // # Reads and durability
 //
 // A reply may leave once the journal is durable up to the gate of every shard

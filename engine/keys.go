@@ -202,6 +202,9 @@ func (tx *Tx) DeadlineMs(key []byte) (deadlineMs int64, ok bool) {
 // SetDeadline gives the existing key a deadline, 0 for none. A deadline that
 // has passed deletes the key. It says whether the key existed.
 func (tx *Tx) SetDeadline(key []byte, deadlineMs int64) bool {
+	if tx.draft != nil {
+		return tx.setDraftDeadline(key, deadlineMs)
+	}
 	_, _, x, ok := tx.find(tx.DB, key)
 	if !ok {
 		return false

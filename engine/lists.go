@@ -206,7 +206,7 @@ func (tx *Tx) AppendRecord(key memory.Key, r *memory.Record, added []memory.Item
 	x := effect.Effect{Kind: effect.RecordAppend, DB: uint32(tx.DB), Key: key.Text, OwnerLen: key.OwnerLen,
 		Value: tx.record.encoded, Number: int64(r.Version), DeadlineMs: r.DeadlineMs,
 		Count: int64(keep.Versions), KeepMs: keep.AgeMs, List: r.List, First: r.First}
-	emit := tx.apply
+	emit := tx.hold
 	if r.Kind.Journaled() {
 		emit = tx.emit
 		tx.keyed(tx.DB, owner)
@@ -245,11 +245,13 @@ func (tx *Tx) applyRecordAppend(db int, x *effect.Effect) {
 	owner.lastList = max(owner.lastList, x.List)
 	r := &tx.record.record
 	owner.keep(it, r.Pinned)
-	if len(r.Anchor) > 0 {
-		owner.index.Add(tx.document(owner, it, r))
+	if !owner.sketch {
+		if len(r.Anchor) > 0 {
+			owner.index.Add(tx.document(owner, it, r))
+		}
+		owner.addVector(it.doc(), r)
+		tx.put(db, x.Key, kindMemory, x.DeadlineMs, 0)
 	}
-	owner.addVector(it.doc(), r)
-	tx.put(db, x.Key, kindMemory, x.DeadlineMs, 0)
 	if r.Kind.Journaled() {
 		owner.remember(tx, change{kind: x.Kind, key: string(x.Key), version: uint64(x.Number), deadlineMs: x.DeadlineMs, list: x.List, value: it.record()}, x.Event)
 	}
@@ -269,11 +271,13 @@ func (tx *Tx) applyItemPut(db int, x *effect.Effect) {
 	owner.keep(it, false)
 	r := &tx.record.record
 	mustDecode(head.record(), r)
-	content := it.content()
-	text := string(itemAnchor(tx.Policy(x.Key), &content))
-	owner.index.Add(recall.Doc{ID: it.doc(), Text: text, Order: content.TimeMs, Group: owner.groupOf(x.Key, r)})
-	tx.offerText(owner, it.doc(), text)
-	tx.e.indexer.offer(owner)
+	if !owner.sketch {
+		content := it.content()
+		text := string(itemAnchor(tx.Policy(x.Key), &content))
+		owner.index.Add(recall.Doc{ID: it.doc(), Text: text, Order: content.TimeMs, Group: owner.groupOf(x.Key, r)})
+		tx.offerText(owner, it.doc(), text)
+		tx.e.indexer.offer(owner)
+	}
 	if r.Kind.Journaled() {
 		owner.remember(tx, change{kind: x.Kind, key: string(x.Key), version: uint64(x.Number), list: x.List, value: it.record()}, nil)
 	}

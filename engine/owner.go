@@ -44,6 +44,7 @@ type Owner struct {
 	gateSeq uint64
 	space   uint32
 	name    string
+	sketch  bool // a copy that a draft changes
 
 	// key is the owner's own, under its number in the keyring; number 0: none
 	// yet. keyKept says that the number is among the facets, destroyed that the
@@ -480,10 +481,14 @@ func (tx *Tx) ownAll(list []*Owner) {
 	}
 }
 
-// owner locks and gives the owner with this name in db, made when missing.
+// owner locks and gives the owner with this name in db, made when missing; in a
+// draft, the draft's copy of it.
 func (tx *Tx) owner(db int, name []byte) *Owner {
 	owner := tx.e.owners.ensure(tx.e.owners.space(db), name)
 	tx.own(owner)
+	if tx.draft != nil && tx.draft.real == owner {
+		return tx.draft.copy
+	}
 	return owner
 }
 

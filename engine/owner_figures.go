@@ -35,6 +35,10 @@ func (u *Uses) Reset() {
 
 // NoteWrite counts a change of an owner's records that is asked for.
 func (tx *Tx) NoteWrite(ownerName []byte) {
+	if tx.draft != nil {
+		tx.draft.asked++
+		return
+	}
 	tx.e.stats.Records.Writes.Add(1)
 	if owner := tx.knownOwner(ownerName); owner != nil {
 		owner.uses.Writes.Add(1)
@@ -45,11 +49,23 @@ func (tx *Tx) NoteWrite(ownerName []byte) {
 
 // NoteCommitted counts one that is made.
 func (tx *Tx) NoteCommitted(ownerName []byte) {
+	if tx.draft != nil {
+		tx.draft.made++
+		return
+	}
 	tx.e.stats.Records.Committed.Add(1)
 	if owner := tx.knownOwner(ownerName); owner != nil {
 		owner.uses.Committed.Add(1)
 		owner.uses.Writes.Add(tx.record.firsts)
 		tx.record.firsts = 0
+	}
+}
+
+// noteChanges counts changes of an owner's records that were asked for and made.
+func (tx *Tx) noteChanges(owner *Owner, asked, made int64) {
+	for _, u := range []*Uses{&tx.e.stats.Records, &owner.uses} {
+		u.Writes.Add(asked)
+		u.Committed.Add(made)
 	}
 }
 

@@ -100,12 +100,16 @@ func (tx *Tx) Record(key []byte) (r Stored, ok bool, err error) { return tx.reco
 func (tx *Tx) Standing(key []byte) (r Stored, ok bool, err error) { return tx.recordOf(key, true) }
 
 func (tx *Tx) recordOf(key []byte, hidden bool) (r Stored, ok bool, err error) {
-	_, _, x, there := tx.look(tx.DB, key)
-	if !there {
-		return Stored{}, false, nil
-	}
-	if x.Kind() != kindMemory {
-		return Stored{}, false, ErrWrongType
+	if tx.draft == nil {
+		_, _, x, there := tx.look(tx.DB, key)
+		if !there {
+			return Stored{}, false, nil
+		}
+		if x.Kind() != kindMemory {
+			return Stored{}, false, ErrWrongType
+		}
+	} else if _, there, err := tx.drafted(key); !there || err != nil {
+		return Stored{}, false, err
 	}
 	owner := tx.owner(tx.DB, key[:tx.e.Layout().OwnerLen(key)])
 	it, there := owner.records.Get(tx.pivotOf(key))
@@ -133,7 +137,7 @@ func (tx *Tx) PutRecord(key memory.Key, r *memory.Record, event *memory.Event, k
 		}
 		tx.emit(&x)
 	} else {
-		tx.apply(&x)
+		tx.hold(&x)
 	}
 	tx.Notify(EventRecord, recordEvent(event), key.Text)
 }
@@ -200,7 +204,7 @@ func (tx *Tx) endRecord(db int, old Stored, event *memory.Event) {
 	owner := tx.owner(db, old.Key[:ownerLen])
 	x := effect.Effect{Kind: effect.RecordForget, DB: uint32(db), Key: old.Key, OwnerLen: ownerLen, Number: int64(r.Version)}
 	if !r.Kind.Journaled() {
-		tx.apply(&x)
+		tx.hold(&x)
 		return
 	}
 	if event != nil {
@@ -255,7 +259,7 @@ func (tx *Tx) deadlineRecord(db int, key []byte, deadlineMs int64) {
 	mustDecode(it.record(), r)
 	x := effect.Effect{Kind: effect.RecordDeadline, DB: uint32(db), Key: key, OwnerLen: ownerLen, DeadlineMs: deadlineMs}
 	if !r.Kind.Journaled() {
-		tx.apply(&x)
+		tx.hold(&x)
 		return
 	}
 	event := tx.NewEvent()
@@ -336,6 +340,9 @@ func (tx *Tx) AppendEvent(ownerName []byte, event *memory.Event) {
 // payload, and what the id's first command did. It locks the owner.
 func (tx *Tx) CommandDone(ownerName []byte, id memory.IDDigest, payload memory.PayloadDigest) (memory.Done, memory.Verdict) {
 	done, ok := tx.owner(tx.DB, ownerName).ids.Find(id)
+	if !ok && tx.draft != nil {
+		done, ok = tx.draft.real.ids.Find(id)
+	}
 	if !ok {
 		return memory.Done{}, memory.Fresh
 	}
@@ -348,7 +355,7 @@ func (tx *Tx) MarkDone(ownerName []byte, id memory.IDDigest, payload memory.Payl
 	owner := tx.owner(tx.DB, ownerName)
 	x := effect.Effect{Kind: effect.CommandDone, DB: uint32(tx.DB), Key: ownerName, Field: id[:], Value: payload[:], Number: int64(version)}
 	if !kept {
-		tx.apply(&x)
+		tx.hold(&x)
 		return
 	}
 	tx.keyed(tx.DB, owner)
@@ -361,14 +368,16 @@ func (tx *Tx) applyRecordPut(db int, x *effect.Effect) {
 	owner := tx.owner(db, x.Owner())
 	it := tx.replaceRecord(owner, x, 0)
 	r := &tx.record.record
-	doc := tx.document(owner, it, r)
-	owner.index.Add(doc)
-	if owner.addVector(it.doc(), r); len(r.Vector) == 0 {
-		tx.offerText(owner, doc.ID, doc.Text)
-	}
-	tx.e.indexer.offer(owner)
 	owner.keep(it, r.Pinned)
-	tx.put(db, x.Key, kindMemory, x.DeadlineMs, 0)
+	if !owner.sketch {
+		doc := tx.document(owner, it, r)
+		owner.index.Add(doc)
+		if owner.addVector(it.doc(), r); len(r.Vector) == 0 {
+			tx.offerText(owner, doc.ID, doc.Text)
+		}
+		tx.e.indexer.offer(owner)
+		tx.put(db, x.Key, kindMemory, x.DeadlineMs, 0)
+	}
 	if r.Kind.Journaled() {
 		owner.remember(tx, change{kind: x.Kind, key: string(x.Key), version: uint64(x.Number), deadlineMs: x.DeadlineMs, value: it.record()}, x.Event)
 	}
@@ -451,8 +460,10 @@ func (o *Owner) keep(it item, pinned bool) {
 
 // drop ends what keep and the index have of an item.
 func (o *Owner) drop(it item) {
-	o.index.Remove(it.doc())
-	o.removeVector(it.doc())
+	if !o.sketch {
+		o.index.Remove(it.doc())
+		o.removeVector(it.doc())
+	}
 	o.docs.Delete(it.doc())
 	o.pinned.Delete(it.doc())
 	if it.kind() == memory.Profile {
@@ -481,7 +492,9 @@ func (tx *Tx) applyRecordForget(db int, x *effect.Effect) {
 			owner.endItems(key, ^uint64(0))
 		}
 	}
-	tx.applyKeyDelete(db, key)
+	if !owner.sketch {
+		tx.applyKeyDelete(db, key)
+	}
 	if len(x.Event) > 0 || !ok || tx.journaled(old) {
 		owner.remember(tx, change{kind: x.Kind, key: string(key), version: uint64(x.Number)}, x.Event)
 	}
@@ -505,7 +518,9 @@ func (tx *Tx) applyRecordDeadline(db int, x *effect.Effect) {
 	owner.records.Set(it)
 	_, pinned := owner.pinned.Get(it.doc())
 	owner.keep(it, pinned)
-	tx.applyDeadline(db, it.key(), x.DeadlineMs)
+	if !owner.sketch {
+		tx.applyDeadline(db, it.key(), x.DeadlineMs)
+	}
 	if len(x.Event) > 0 || tx.journaled(old) {
 		owner.remember(tx, change{kind: x.Kind, key: string(it.key()), deadlineMs: x.DeadlineMs}, x.Event)
 	}

@@ -66,6 +66,8 @@ type recordWorld struct {
 	keepMs int64 // how long it keeps what stood
 	resets int   // events in the server's chain
 	ids    int
+	// drafting says that changes are part of a draft.
+	drafting bool
 }
 
 const recordDatabases = 2
@@ -151,8 +153,12 @@ func (w *recordWorld) step() {
 	}
 	tx.LockRecords(slices.Concat(keys, others), 0)
 	var happened []pendingTold
-	for i := range keys {
-		w.change(tx, w.spaces[db], string(keys[i]), string(others[i]), &happened)
+	if w.r.IntN(4) == 0 {
+		w.draft(tx, w.spaces[db], keys, &happened)
+	} else {
+		for i := range keys {
+			w.change(tx, w.spaces[db], string(keys[i]), string(others[i]), &happened)
+		}
 	}
 	w.look(tx, db)
 	tx.Commit()
@@ -166,7 +172,11 @@ func (w *recordWorld) step() {
 // change does one operation on both sides.
 func (w *recordWorld) change(tx *Tx, s *modelSpace, key, other string, happened *[]pendingTold) {
 	stood, exists := s.records[key]
-	switch w.r.IntN(13) {
+	what := w.r.IntN(13)
+	if w.drafting && (what == 6 || what == 8 || what == 12) {
+		what = 0 // a draft is of records alone, and moves none
+	}
+	switch what {
 	case 12:
 		w.session(tx, s, ownerOf(key))
 	case 9, 10, 11:

@@ -71,10 +71,17 @@ func (o *Owner) setKey(number uint64, key memory.OwnerKey, ok bool) {
 // ensureKey gives an owner its key before there is anything to keep. The owner
 // is locked.
 func (tx *Tx) ensureKey(owner *Owner) {
-	if owner.keyNumber == 0 {
-		number, key := tx.e.owners.options.Keys.Take()
-		owner.setKey(number, key, true)
+	if owner.keyNumber != 0 {
+		return
 	}
+	if owner.sketch {
+		real := tx.draft.real
+		tx.ensureKey(real)
+		owner.setKey(real.keyNumber, real.key, true)
+		return
+	}
+	number, key := tx.e.owners.options.Keys.Take()
+	owner.setKey(number, key, true)
 }
 
 // keyed keeps which key is the owner's, with its first change that is kept, in

@@ -46,6 +46,7 @@ type Tx struct {
 	buf       []byte
 	record    recordTx
 	events    []Event
+	draft     *draft
 }
 
 // Actor is who causes a change.
@@ -67,8 +68,8 @@ func (e *Engine) BeginAt(nowMs int64) *Tx {
 
 // Done gives the transaction back. It must not hold locks.
 func (tx *Tx) Done() {
-	if tx.held != 0 || len(tx.owned) != 0 {
-		panic("engine: transaction returned with locks held")
+	if tx.held != 0 || len(tx.owned) != 0 || tx.draft != nil {
+		panic("engine: transaction returned with locks held, or a draft")
 	}
 	tx.batch.Reset()
 	tx.Actor, tx.DB, tx.NoTouch, tx.Lens = Actor{}, 0, false, nil
@@ -197,12 +198,25 @@ func (tx *Tx) unlock() {
 }
 
 // emit is the one way to change state: apply the effect and put it into the
-// batch. An effect that only memory keeps (a working record) is not journaled.
+// batch. An effect that only memory keeps (a working record) is held instead.
 func (tx *Tx) emit(x *effect.Effect) {
+	if tx.draft != nil {
+		tx.draft.add(tx, x, true)
+		return
+	}
 	tx.apply(x)
 	if !tx.replaying {
 		tx.batch.Add(tx.sealed(x))
 	}
+}
+
+// hold is emit for what only memory keeps.
+func (tx *Tx) hold(x *effect.Effect) {
+	if tx.draft != nil {
+		tx.draft.add(tx, x, false)
+		return
+	}
+	tx.apply(x)
 }
 
 // at is the place of key in db, from the transaction's cache when the caller

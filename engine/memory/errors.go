@@ -191,6 +191,38 @@ func errPatchMode(text []byte) error {
 	return userError("patch mode '%s' is not one of MERGE, RFC7396, RFC6902", quoteForError(text))
 }
 
+// The errors of MEM.APPLY's commands.
+
+func errCommands(text []byte) error {
+	return userError("commands is %s, an array is needed", kindOfJSON(text))
+}
+
+func errCommand(text []byte) error {
+	return userError("a command is %s, an object is needed", kindOfJSON(text))
+}
+
+func errCommandMember(name string) error {
+	return userError("member %s is not one of action, key, payload, schema, kind, ifversion, command_id, operator, reason, timestamp", quoteForError([]byte(name)))
+}
+
+func errCommandType(member, want string) error { return userError("member %s is not %s", member, want) }
+
+func errCommandMissing(member string) error { return userError("member %s is missing", member) }
+
+func errCommandUnused(member, action string) error {
+	return userError("member %s does not go with action %s", member, action)
+}
+
+func errAction(text []byte) error {
+	return userError("action '%s' is not one of upsert, patch, append, delete", quoteForError(text))
+}
+
+// ErrAborted is returned when a command of several that all happen or none, the
+// one with that index from 0, cannot happen: cause is why.
+func ErrAborted(index int, cause error) error {
+	return &Error{Code: "APPLYABORT", Text: fmt.Sprintf("%d %s", index, strings.TrimPrefix(cause.Error(), "ERR "))}
+}
+
 // The errors of schemas. They name a schema as name@version.
 
 // ErrSchemaValue is returned when a value does not fit its schema; location is a

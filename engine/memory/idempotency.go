@@ -23,6 +23,13 @@ func DigestID(owner, id []byte) (digest IDDigest) {
 	return digest
 }
 
+// DigestPart gives the digest of what stands for one part of the change that a
+// command id of an owner is of.
+func DigestPart(owner, id []byte, index int) (digest IDDigest) {
+	copy(digest[:], digestParts("part\x00", owner, id, binary.BigEndian.AppendUint32(nil, uint32(index))))
+	return digest
+}
+
 // DigestPayload gives the digest of a command's parts. Parts are delimited:
 // ("ab", "c") differs from ("a", "bc").
 func DigestPayload(parts ...[]byte) (digest PayloadDigest) {

@@ -123,6 +123,16 @@ func LimitMeta() Limit {
 	return Limit{"mem-meta-bytes", 64 << 10, "bytes", "meta is copied into every version"}
 }
 
+// LimitApplyCommands bounds the commands of one MEM.APPLY.
+func LimitApplyCommands() Limit {
+	return Limit{"mem-apply-commands", 1000, "commands", "they lock what they change until all are done"}
+}
+
+// LimitApplyBytes bounds what the commands of one MEM.APPLY write.
+func LimitApplyBytes() Limit {
+	return Limit{"mem-apply-bytes", 64 << 20, "bytes", "all of it is held beside what stands until the last command is checked"}
+}
+
 // LimitPolicies bounds the policies of a server.
 func LimitPolicies() Limit {
 	return Limit{"mem-policies", 1000, "policies", "every write looks for the policies of its key one by one"}
@@ -182,6 +192,7 @@ func Limits() []Limit {
 		limitPath(), limitPaths(), limitPathWork(), limitPathResult(),
 		limitFilter(), limitFilterDepth(), limitFilterWork(), limitFilterSteps(),
 		LimitTags(), limitTag(), LimitName(), LimitNote(), LimitAnchor(), LimitMeta(),
+		LimitApplyCommands(), LimitApplyBytes(),
 		LimitPolicies(), LimitPolicySettings(), LimitGrants(), LimitGrantMembers(), LimitHistoryVersions(),
 		LimitSchema(), LimitSchemaDepth(), LimitSchemas(), LimitSchemaWork(), LimitSchemaNumber(),
 	}
