@@ -250,7 +250,7 @@ func (tx *Tx) applyRecordAppend(db int, x *effect.Effect) {
 			owner.index.Add(tx.document(owner, it, r))
 		}
 		owner.addVector(it.doc(), r)
-		tx.put(db, x.Key, kindMemory, x.DeadlineMs, 0)
+		tx.putEntry(db, x, it)
 	}
 	if r.Kind.Journaled() {
 		owner.remember(tx, change{kind: x.Kind, key: string(x.Key), version: uint64(x.Number), deadlineMs: x.DeadlineMs, list: x.List, value: it.record()}, x.Event)

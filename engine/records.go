@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/binary"
 	"fmt"
 	"hash/maphash"
 
@@ -9,6 +10,7 @@ import (
 	"reminis/engine/effect"
 	"reminis/engine/memory"
 	"reminis/engine/recall"
+	"reminis/engine/table"
 )
 
 // This file owns changes of memory records: the emitting side and their apply.
@@ -100,6 +102,7 @@ func (tx *Tx) Record(key []byte) (r Stored, ok bool, err error) { return tx.reco
 func (tx *Tx) Standing(key []byte) (r Stored, ok bool, err error) { return tx.recordOf(key, true) }
 
 func (tx *Tx) recordOf(key []byte, hidden bool) (r Stored, ok bool, err error) {
+	doc := uint64(0)
 	if tx.draft == nil {
 		_, _, x, there := tx.look(tx.DB, key)
 		if !there {
@@ -108,11 +111,16 @@ func (tx *Tx) recordOf(key []byte, hidden bool) (r Stored, ok bool, err error) {
 		if x.Kind() != kindMemory {
 			return Stored{}, false, ErrWrongType
 		}
+		doc = docOf(x)
 	} else if _, there, err := tx.drafted(key); !there || err != nil {
 		return Stored{}, false, err
 	}
 	owner := tx.owner(tx.DB, key[:tx.e.Layout().OwnerLen(key)])
-	it, there := owner.records.Get(tx.pivotOf(key))
+	// By its number the item is found without looking into others.
+	it, there := owner.docs.Get(doc)
+	if doc == 0 {
+		it, there = owner.records.Get(tx.pivotOf(key))
+	}
 	if !there || !hidden && owner.consent.Hides(it.kind()) {
 		return Stored{}, false, nil
 	}
@@ -376,12 +384,23 @@ func (tx *Tx) applyRecordPut(db int, x *effect.Effect) {
 			tx.offerText(owner, doc.ID, doc.Text)
 		}
 		tx.e.indexer.offer(owner)
-		tx.put(db, x.Key, kindMemory, x.DeadlineMs, 0)
+		tx.putEntry(db, x, it)
 	}
 	if r.Kind.Journaled() {
 		owner.remember(tx, change{kind: x.Kind, key: string(x.Key), version: uint64(x.Number), deadlineMs: x.DeadlineMs, value: it.record()}, x.Event)
 	}
 }
+
+// docBytes is the value of a record's entry: the number of its item.
+const docBytes = 8
+
+// putEntry makes the entry of a record's item.
+func (tx *Tx) putEntry(db int, x *effect.Effect, it item) {
+	_, entry := tx.put(db, x.Key, kindMemory, x.DeadlineMs, docBytes)
+	binary.LittleEndian.PutUint64(entry.Value(), it.doc())
+}
+
+func docOf(x table.Entry) uint64 { return binary.LittleEndian.Uint64(x.Value()) }
 
 // replaceRecord puts what an effect carries in the place of what stood, and
 // leaves it decoded in tx.record. What stood ends, but for the items of the list
