@@ -106,7 +106,8 @@ func replaceFile(fsys vfs.FS, path string, data []byte) error {
 		err = os.Chmod(next, 0o600)
 	}
 	if err == nil {
-		_, err = f.Write(data)
+		// A vfs.File may write into what it is given.
+		_, err = f.Write(bytes.Clone(data))
 	}
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err

@@ -24,11 +24,11 @@ const recordsPerOwner = 10
 const recordsMax = 200_000
 
 // appendRecordKey appends the key of a record by its number.
-func appendRecordKey(buf []byte, number int) []byte {
+func appendRecordKey(buf []byte, number, perOwner int) []byte {
 	buf = append(buf, "bench:user"...)
-	buf = strconv.AppendInt(buf, int64(number/recordsPerOwner), 10)
+	buf = strconv.AppendInt(buf, int64(number/perOwner), 10)
 	buf = append(buf, ":session:name"...)
-	return strconv.AppendInt(buf, int64(number%recordsPerOwner), 10)
+	return strconv.AppendInt(buf, int64(number%perOwner), 10)
 }
 
 // appendJSONValue appends a JSON string of 32 bytes.
@@ -42,7 +42,7 @@ func appendJSONValue(buf []byte, number int) []byte {
 // record is MEM.GET key or MEM.SET key value KIND kind.
 func record(command, kind string) request {
 	return func(buf []byte, number int) []byte {
-		key := appendRecordKey(nil, number)
+		key := appendRecordKey(nil, number, recordsPerOwner)
 		if command == "MEM.GET" {
 			return resp.AppendCommand(buf, []byte(command), key)
 		}
@@ -264,12 +264,22 @@ func makeLoadOwner(s *side) error {
 }
 
 // runRecordSize fills our server with records of 200 bytes, each written twice
-// (one version of history), and shows what a record takes.
+// (one version of history), and shows what a record takes: where an owner has
+// many, and where it has few, whose indexes and trees then count.
 func runRecordSize(b *bench, s scenario, root string) (err error) {
 	if b.ours.addr != "" {
 		return errNeedsProgram
 	}
-	dir := dataDir(root, sideNames[0])
+	for _, perOwner := range []int{1000, recordsPerOwner} {
+		if err := b.recordSize(s, root, perOwner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) recordSize(s scenario, root string, perOwner int) (err error) {
+	dir := dataDir(root, strconv.Itoa(perOwner))
 	side, err := b.ours.start(dir, b.connections, s.flags...)
 	if err != nil {
 		return err
@@ -287,7 +297,7 @@ func runRecordSize(b *bench, s scenario, root string) (err error) {
 	}
 	records := min(b.manyKeys, recordsMax)
 	write := func(buf []byte, number int) []byte {
-		return resp.AppendCommand(buf, []byte("MEM.SET"), appendRecordKey(nil, number), []byte(loadText(number)), []byte("TEXT"), []byte("KIND"), []byte("semantic"))
+		return resp.AppendCommand(buf, []byte("MEM.SET"), appendRecordKey(nil, number, perOwner), []byte(loadText(number)), []byte("TEXT"), []byte("KIND"), []byte("semantic"))
 	}
 	for range 2 {
 		if err := side.fillWith(write, records, 16); err != nil {
@@ -306,9 +316,9 @@ func runRecordSize(b *bench, s scenario, root string) (err error) {
 	if err != nil {
 		return err
 	}
-	perRecord := b.report.figure(s.name, 0, "resident_per_value_byte")
+	perRecord := b.report.figure(s.name, 0, fmt.Sprintf("resident_per_value_byte_%d_per_owner", perOwner))
 	perRecord.add(0, float64(full-empty)/float64(records)/loadTextBytes)
-	onDisk := b.report.figure(s.name, 0, "disk_per_value_byte")
+	onDisk := b.report.figure(s.name, 0, fmt.Sprintf("disk_per_value_byte_%d_per_owner", perOwner))
 	onDisk.add(0, float64(disk-emptyDisk)/float64(records)/loadTextBytes)
 	return b.report.show(s, 0, perRecord, onDisk)
 }
