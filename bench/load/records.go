@@ -11,9 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
-	"reminis/bench/launch"
 	"reminis/bench/resp"
 )
 
@@ -285,9 +283,7 @@ func (b *bench) recordSize(s scenario, root string, perOwner int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, side.stop()) }()
-	resident := func() (int64, error) { return launch.ResidentBytes(side.pid) }
-	settleLimit := min(time.Minute, 15*b.limit)
-	empty, err := settled(settleLimit, resident)
+	empty, err := b.settledResident(side)
 	if err != nil {
 		return err
 	}
@@ -304,7 +300,7 @@ func (b *bench) recordSize(s scenario, root string, perOwner int) (err error) {
 			return err
 		}
 	}
-	full, err := settled(settleLimit, resident)
+	full, err := b.settledResident(side)
 	if err != nil {
 		return err
 	}

@@ -159,9 +159,7 @@ func (b *bench) memoryOf(p program, i int, dir string, s scenario, figures map[s
 		return err
 	}
 	defer func() { err = errors.Join(err, side.stop()) }()
-	resident := func() (int64, error) { return launch.ResidentBytes(side.pid) }
-	settleLimit := min(time.Minute, 15*b.limit)
-	empty, err := settled(settleLimit, resident)
+	empty, err := b.settledResident(side)
 	if err != nil {
 		return err
 	}
@@ -173,7 +171,7 @@ func (b *bench) memoryOf(p program, i int, dir string, s scenario, figures map[s
 	if err != nil {
 		return err
 	}
-	full, err := settled(settleLimit, resident)
+	full, err := b.settledResident(side)
 	if err != nil {
 		return err
 	}
@@ -197,9 +195,17 @@ func (b *bench) memoryOf(p program, i int, dir string, s scenario, figures map[s
 	if err := side.checkSize((b.manyKeys + 9) / 10); err != nil {
 		return err
 	}
-	left, err := settled(settleLimit, resident)
+	left, err := b.settledResident(side)
 	figures["resident_percent_after_delete"].add(i, 100*float64(left)/float64(full))
 	return err
+}
+
+// settleLimit is how long a figure may take to come to rest.
+func (b *bench) settleLimit() time.Duration { return min(time.Minute, 15*b.limit) }
+
+// settledResident is a side's resident memory once it has come to rest.
+func (b *bench) settledResident(s *side) (int64, error) {
+	return settled(b.settleLimit(), func() (int64, error) { return launch.ResidentBytes(s.pid) })
 }
 
 // runRestart has our server recover from its store and Redis from the RDB file
@@ -264,13 +270,12 @@ func runWritten(b *bench, s scenario, root string) (err error) {
 	}
 	defer func() { err = errors.Join(err, stopAll(sides)) }()
 	ratio := b.report.figure(s.name, 16, "written_bytes_per_user_byte")
-	settleLimit := min(time.Minute, 15*b.limit)
 	for i, side := range sides {
 		written := func() (int64, error) { return launch.WrittenBytes(side.pid) }
 		if _, err := side.fill(b.keys); err != nil {
 			return err
 		}
-		before, err := settled(settleLimit, written)
+		before, err := settled(b.settleLimit(), written)
 		if err != nil {
 			return err
 		}
@@ -283,7 +288,7 @@ func runWritten(b *bench, s scenario, root string) (err error) {
 			}
 			overwrites += done.commands
 		}
-		after, err := settled(settleLimit, written)
+		after, err := settled(b.settleLimit(), written)
 		if err != nil {
 			return err
 		}

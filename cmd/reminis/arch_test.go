@@ -29,8 +29,9 @@ var rules = []struct {
 	{"reminis/engine/dump", []string{"reminis/engine/listpack"}, "a leaf over the packed format"},
 	{"reminis/engine/memory", []string{"reminis/engine/effect"}, "a leaf: what a record is; the outer form of an event, which the store cuts, is effect's"},
 	{"reminis/engine/schema", []string{"reminis/engine/memory"}, "a leaf over values and patches: what a value must be"},
-	{"reminis/engine/recall", nil, "a leaf: text in, ranks out"},
-	{"reminis/engine/vector", nil, "a leaf: vectors in, ranks out"},
+	{"reminis/engine/bitset", nil, "a leaf: sets of numbers"},
+	{"reminis/engine/recall", []string{"reminis/engine/bitset"}, "text in, ranks out"},
+	{"reminis/engine/vector", []string{"reminis/engine/bitset"}, "vectors in, ranks out"},
 	{"reminis/persistence", []string{"reminis/engine/effect"}, "the store keeps effects and knows no commands"},
 }
 

@@ -8,6 +8,8 @@ import (
 	"math/bits"
 	"slices"
 	"sync"
+
+	"reminis/engine/bitset"
 )
 
 // Doc is a document to be found: one record, one turn of a conversation.
@@ -45,7 +47,7 @@ type part struct {
 // rawDocs are documents in the order of their arrival.
 type rawDocs struct {
 	docs       []Doc
-	dead       bitmap
+	dead       bitset.Set
 	live       int
 	textBytes  int    // of all docs, dead ones too
 	generation uint64 // changes when places in docs change their meaning
@@ -89,7 +91,7 @@ func (x *Index) removeIndexed(id uint64) bool {
 		p := &x.parts[i]
 		first, limit := p.segment.find(id)
 		for ordinal := first; ordinal < limit; ordinal++ {
-			if p.dead.has(ordinal) {
+			if p.dead.Has(ordinal) {
 				continue
 			}
 			p.remove(ordinal)
@@ -106,7 +108,7 @@ func (p *part) remove(ordinal int) {
 	if p.shared {
 		p.dead, p.shared = slices.Clone(p.dead), false
 	}
-	p.dead = p.dead.with(ordinal)
+	p.dead = p.dead.With(ordinal)
 	p.live--
 	p.lengths -= int64(lengthOf(p.segment.norms[ordinal]))
 }
@@ -126,13 +128,13 @@ func (r *rawDocs) remove(id uint64) bool {
 	}
 	i, _ := slices.BinarySearchFunc(r.docs, id, func(doc Doc, id uint64) int { return cmp.Compare(doc.ID, id) })
 	for ; i < len(r.docs) && r.docs[i].ID == id; i++ {
-		if r.dead.has(i) {
+		if r.dead.Has(i) {
 			continue
 		}
 		if r.shared {
 			r.dead, r.shared = slices.Clone(r.dead), false
 		}
-		r.dead = r.dead.with(i)
+		r.dead = r.dead.With(i)
 		r.live--
 		if len(r.docs) > 64 && r.live < len(r.docs)/2 {
 			r.rewrite()
@@ -154,10 +156,10 @@ func (r *rawDocs) set(docs []Doc) {
 	}
 }
 
-func sortedLive(docs []Doc, dead bitmap) []Doc {
+func sortedLive(docs []Doc, dead bitset.Set) []Doc {
 	live := make([]Doc, 0, len(docs))
 	for i := range docs {
-		if !dead.has(i) {
+		if !dead.Has(i) {
 			live = append(live, docs[i])
 		}
 	}
@@ -170,7 +172,7 @@ type View struct {
 	index      *Index
 	parts      []part
 	raw        []Doc
-	rawDead    bitmap
+	rawDead    bitset.Set
 	generation uint64
 	live       int
 
@@ -230,14 +232,14 @@ func (x *Index) adopt(v *View, parts []part) {
 		return // another view's parts came first
 	}
 	var gone []uint64
-	x.raw.dead.added(v.rawDead, func(i int) {
+	x.raw.dead.Added(v.rawDead, func(i int) {
 		if i < len(v.raw) {
 			gone = append(gone, v.raw[i].ID)
 		}
 	})
 	var rest []Doc
 	for i, doc := range x.raw.docs[len(v.raw):] {
-		if !x.raw.dead.has(len(v.raw) + i) {
+		if !x.raw.dead.Has(len(v.raw) + i) {
 			rest = append(rest, doc)
 		}
 	}
@@ -254,7 +256,7 @@ func (x *Index) install(parts []part, gone []uint64) {
 		for _, id := range gone {
 			first, limit := p.segment.find(id)
 			for ordinal := first; ordinal < limit; ordinal++ {
-				if !p.dead.has(ordinal) {
+				if !p.dead.Has(ordinal) {
 					p.remove(ordinal)
 					break
 				}
@@ -318,13 +320,13 @@ func (x *Index) mergeOnce(docsMax int) bool {
 		now := x.takePart(s.segment)
 		if now.segment == nil { // all its documents went meanwhile
 			for ordinal, doc := range s.segment.docs {
-				if !s.dead.has(ordinal) {
+				if !s.dead.Has(ordinal) {
 					gone = append(gone, doc.id)
 				}
 			}
 			continue
 		}
-		now.dead.added(s.dead, func(ordinal int) { gone = append(gone, s.segment.docs[ordinal].id) })
+		now.dead.Added(s.dead, func(ordinal int) { gone = append(gone, s.segment.docs[ordinal].id) })
 	}
 	if merged != nil {
 		x.install([]part{newPart(merged)}, gone)

@@ -6,12 +6,14 @@ package recall
 import (
 	"bytes"
 	"slices"
+
+	"reminis/engine/bitset"
 )
 
 // source is a segment and which of its documents are gone.
 type source struct {
 	segment *segment
-	dead    bitmap
+	dead    bitset.Set
 	live    int
 }
 
@@ -51,7 +53,7 @@ func (m *merger) numberDocs() {
 		lowest := -1
 		for i := range m.sources {
 			s := &m.sources[i]
-			for places[i] < len(s.segment.docs) && s.dead.has(places[i]) {
+			for places[i] < len(s.segment.docs) && s.dead.Has(places[i]) {
 				m.moved[i][places[i]] = -1
 				places[i]++
 			}

@@ -65,7 +65,7 @@ func (s *Searcher) walk(spans []span, p int, ordinal uint16, step, reach int) {
 		for i, sp := range spans {
 			part := &s.parts[sp.part]
 			turns := part.segment.turns
-			for places[i] >= sp.first && places[i] < sp.limit && part.dead.has(int(turns[places[i]])) {
+			for places[i] >= sp.first && places[i] < sp.limit && part.dead.Has(int(turns[places[i]])) {
 				places[i] += step
 			}
 			if places[i] < sp.first || places[i] >= sp.limit {
@@ -92,7 +92,7 @@ func (s *Searcher) walkPart(sp span, ordinal uint16, step, reach int) {
 	turns := part.segment.turns
 	whole := part.live == len(part.segment.docs)
 	for place := int(part.segment.ranks[ordinal]) + step; reach > 0 && place >= sp.first && place < sp.limit; place += step {
-		if whole || !part.dead.has(int(turns[place])) {
+		if whole || !part.dead.Has(int(turns[place])) {
 			s.window = append(s.window, base+uint32(turns[place]))
 			reach--
 		}

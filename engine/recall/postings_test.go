@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"testing"
+
+	"reminis/engine/bitset"
 )
 
 func readAll(list postingList) []posting {
@@ -74,12 +76,12 @@ func TestPostingsRoundTrip(t *testing.T) {
 }
 
 func sortOrdinals(ordinals []uint16) {
-	var seen bitmap
+	var seen bitset.Set
 	for _, ordinal := range ordinals {
-		seen = seen.with(int(ordinal))
+		seen = seen.With(int(ordinal))
 	}
 	i := 0
-	seen.added(nil, func(ordinal int) {
+	seen.Added(nil, func(ordinal int) {
 		ordinals[i] = uint16(ordinal)
 		i++
 	})

@@ -262,7 +262,7 @@ func (p *part) countLive(list postingList) int {
 	n := 0
 	for list.left > 0 {
 		for _, posting := range list.block(&buf) {
-			if !p.dead.has(int(posting.ordinal)) {
+			if !p.dead.Has(int(posting.ordinal)) {
 				n++
 			}
 		}
@@ -309,7 +309,7 @@ func (s *Searcher) add(t *queryTerm) {
 		whole := part.live == len(part.segment.docs)
 		for list.left > 0 {
 			for _, posting := range list.block(&buf) {
-				if !whole && part.dead.has(int(posting.ordinal)) {
+				if !whole && part.dead.Has(int(posting.ordinal)) {
 					continue
 				}
 				position := base + uint32(posting.ordinal)

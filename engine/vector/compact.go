@@ -40,7 +40,7 @@ func (x *Index) compact(start *View) {
 		return
 	}
 	m.copy(&x.now)
-	x.now.dead.added(start.dead, m.kill)
+	x.now.dead.Added(start.dead, m.kill)
 	m.to.generation = start.generation + 1
 	x.now, x.places, x.shared, x.view = m.to, m.places, false, nil
 }
@@ -48,7 +48,7 @@ func (x *Index) compact(start *View) {
 // copy copies the live vectors of v from where the last copy ended.
 func (m *move) copy(v *View) {
 	for old := len(m.moved); old < v.count; old++ {
-		if v.dead.has(old) {
+		if v.dead.Has(old) {
 			m.moved = append(m.moved, nowhere)
 			continue
 		}
@@ -65,7 +65,7 @@ func (m *move) kill(old int) {
 	if position == nowhere {
 		return
 	}
-	m.to.dead = m.to.dead.with(int(position))
+	m.to.dead = m.to.dead.With(int(position))
 	m.to.live--
 	if id := m.to.id(int(position)); m.places[id] == position {
 		delete(m.places, id)

@@ -4,7 +4,11 @@
 
 package vector
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"reminis/engine/bitset"
+)
 
 // graph links vectors to others like them, by position, on levels: all nodes are
 // on level 0, one of 16 on level 1, and so on. It never changes once a view has
@@ -74,14 +78,14 @@ func (g *graph) sizeBytes() int {
 type walker struct {
 	space   *space
 	graph   *graph
-	seen    bitmap
+	seen    bitset.Set
 	open    openCandidates
 	best    bestCandidates // what the last walk found
 	scanned int            // vectors compared, all walks together
 }
 
 func newWalker(s *space, g *graph) *walker {
-	return &walker{space: s, graph: g, seen: make(bitmap, len(g.twins)/64+1)}
+	return &walker{space: s, graph: g, seen: make(bitset.Set, len(g.twins)/64+1)}
 }
 
 func (w *walker) candidate(t *target, position uint32) candidate {
@@ -122,7 +126,7 @@ func (w *walker) walk(t *target, level, wanted int, start []candidate, keep func
 			return
 		}
 		for _, link := range w.graph.list(from.position, level) {
-			if w.seen.has(int(link)) {
+			if w.seen.Has(int(link)) {
 				continue
 			}
 			w.meet(w.candidate(t, link), keep)

@@ -3,7 +3,11 @@
 
 package vector
 
-import "slices"
+import (
+	"slices"
+
+	"reminis/engine/bitset"
+)
 
 // grower inserts vectors into a graph that is its own.
 type grower struct {
@@ -15,11 +19,11 @@ type grower struct {
 
 // grown answers a copy of g (nil: of none) that has the vectors of s up to before
 // limit, but for the dead. s must have them all.
-func (g *graph) grown(s *space, dead bitmap, limit int) *graph {
+func (g *graph) grown(s *space, dead bitset.Set, limit int) *graph {
 	larger := g.copyFor(limit)
 	w := &grower{walker: newWalker(s, larger)}
 	for position := larger.count; position < limit; position++ {
-		if !dead.has(position) {
+		if !dead.Has(position) {
 			w.insert(uint32(position))
 		}
 	}

@@ -44,7 +44,7 @@ func (x *Index) measure(v *View) {
 func (v *View) samples() (queries []Query, want [][]Hit) {
 	for i := range measureQueries {
 		position := i * v.graph.count / measureQueries
-		if v.dead.has(position) {
+		if v.dead.Has(position) {
 			continue
 		}
 		q := Query{Vector: v.vector(position), Limit: measureLimit + 1}

@@ -2,7 +2,11 @@
 
 package vector
 
-import "slices"
+import (
+	"slices"
+
+	"reminis/engine/bitset"
+)
 
 // repair is a graph on its way to new positions.
 type repair struct {
@@ -56,16 +60,16 @@ func (g *graph) repaired(s *space, moved []uint32) *graph {
 
 // rename finds who lives of each node and its twins: the first is the node.
 func (r *repair) rename(moved []uint32) {
-	isTwin := make(bitmap, r.from.count/64+1)
+	isTwin := make(bitset.Set, r.from.count/64+1)
 	for _, next := range r.from.twins[:r.from.count] {
 		if next > 0 {
-			isTwin = isTwin.with(int(next - 1))
+			isTwin = isTwin.With(int(next - 1))
 		}
 	}
 	r.renamed = make([]uint32, r.from.count)
 	for old := range r.renamed {
 		r.renamed[old] = nowhere
-		if isTwin.has(old) {
+		if isTwin.Has(old) {
 			continue
 		}
 		last := uint32(nowhere)
@@ -120,8 +124,8 @@ func (r *repair) relink(old uint32, level int) {
 
 // meet notes a new position once.
 func (r *repair) meet(position uint32) {
-	if position != nowhere && !r.seen.has(int(position)) {
-		r.seen = r.seen.with(int(position))
+	if position != nowhere && !r.seen.Has(int(position)) {
+		r.seen = r.seen.With(int(position))
 		r.near = append(r.near, position)
 	}
 }

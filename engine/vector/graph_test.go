@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"reminis/engine/bitset"
 )
 
 // skipIfShort skips what has a graph of its own to build and one goroutine only:
@@ -23,20 +25,20 @@ func checkGraph(t *testing.T, v *View, what string) {
 	if g.count > v.count || len(g.base) != g.count*baseList || len(g.twins) != g.count || len(g.above) != g.count {
 		t.Fatalf("%s: a graph of %d positions has arrays for %d, %d, %d", what, g.count, len(g.base)/baseList, len(g.twins), len(g.above))
 	}
-	isTwin := bitmap{}
+	isTwin := bitset.Set{}
 	for position, next := range g.twins {
 		if next == 0 {
 			continue
 		}
-		if isTwin.has(int(next - 1)) {
+		if isTwin.Has(int(next - 1)) {
 			t.Fatalf("%s: %d is the twin of two", what, next-1)
 		}
-		isTwin = isTwin.with(int(next - 1))
+		isTwin = isTwin.With(int(next - 1))
 		if target := v.targetAt(position); !v.same(&target, int(next-1)) {
 			t.Fatalf("%s: %d is no twin of %d", what, next-1, position)
 		}
 	}
-	if g.top != noLevel && (isTwin.has(int(g.entry)) || g.level(g.entry) != g.top) {
+	if g.top != noLevel && (isTwin.Has(int(g.entry)) || g.level(g.entry) != g.top) {
 		t.Fatalf("%s: the entry %d is no node of level %d", what, g.entry, g.top)
 	}
 	for position := range uint32(g.count) {
@@ -48,7 +50,7 @@ func checkGraph(t *testing.T, v *View, what string) {
 				t.Fatalf("%s: %d links to %v on level %d", what, position, links, level)
 			}
 			for _, link := range links {
-				if int(link) >= g.count || isTwin.has(int(link)) || g.level(link) < level {
+				if int(link) >= g.count || isTwin.Has(int(link)) || g.level(link) < level {
 					t.Fatalf("%s: %d links to %d on level %d", what, position, link, level)
 				}
 			}

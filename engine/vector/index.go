@@ -93,7 +93,7 @@ func (x *Index) kill(position int) {
 	if x.shared {
 		x.now.dead, x.shared = slices.Clone(x.now.dead), false
 	}
-	x.now.dead = x.now.dead.with(position)
+	x.now.dead = x.now.dead.With(position)
 	x.now.live--
 }
 

@@ -8,12 +8,14 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"reminis/engine/bitset"
 )
 
 // View is the index at one moment. It never changes and needs no lock.
 type View struct {
 	space
-	dead       bitmap // positions
+	dead       bitset.Set // positions
 	live       int
 	graph      *graph // of the first positions, nil while there is none
 	generation uint64 // changes when positions change their meaning
@@ -132,7 +134,7 @@ func (s *search) isSelective() bool {
 	accepted := 0
 	for i := range sampleVectors {
 		position := i * s.view.count / sampleVectors
-		if !s.view.dead.has(position) && s.accept(s.view.id(position)) {
+		if !s.view.dead.Has(position) && s.accept(s.view.id(position)) {
 			accepted++
 		}
 	}
@@ -169,7 +171,7 @@ func (s *search) walk(width int) {
 	w := newWalker(&v.space, v.graph)
 	start := []candidate{w.descend(&s.target, 0)}
 	w.walk(&s.target, 0, width, start, func(c candidate) bool {
-		return !v.dead.has(int(c.position)) && (s.accept == nil || s.accept(c.id))
+		return !v.dead.Has(int(c.position)) && (s.accept == nil || s.accept(c.id))
 	})
 	s.scanned += w.scanned
 	for _, c := range w.best.candidates {
@@ -189,7 +191,7 @@ func (s *search) scan(first, limit int) {
 		end := min(begin+limit-first, len(c.ids))
 		for i := begin; i < end; i++ {
 			position := first + i - begin
-			if v.dead.has(position) || s.selective && !s.accept(c.ids[i]) {
+			if v.dead.Has(position) || s.selective && !s.accept(c.ids[i]) {
 				continue
 			}
 			s.scanned++
