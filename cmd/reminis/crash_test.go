@@ -138,7 +138,9 @@ func (c *crashRun) line(words []string) {
 		c.fatalf("%q\ngot  %q\nwant %q", words, got, want)
 	}
 	if alone {
+		c.judgeLine(words, got)
 		c.remember(words, got, before)
+		c.unchanged(words, got, before, swept)
 	}
 	if made := c.w.appended() - before; made > 1 && swept && indivisible(words) {
 		c.fatalf("%q made %d batches: a crash may come between them", words, made)
@@ -146,6 +148,25 @@ func (c *crashRun) line(words []string) {
 	c.note()
 	if isFirm && c.firmText() != stood || c.durability == persistence.Always && c.w.appended() > before {
 		c.firm = c.w.appended()
+	}
+}
+
+// unchanged fails when a line that was aborted left something behind. What has
+// expired before it was swept, or may end with it.
+func (c *crashRun) unchanged(words []string, reply string, before uint64, swept bool) {
+	c.t.Helper()
+	if !swept || !strings.HasPrefix(reply, "-APPLYABORT ") {
+		return
+	}
+	if made := c.w.appended() - before; made > 0 {
+		c.fatalf("%q: %q made %d batches", words, reply, made)
+	}
+	records, err := c.w.records()
+	if err != nil {
+		c.fatalf("%q: %q: %v", words, reply, err)
+	}
+	if differ := records.differs(c.snapshots[before].records); differ != "" {
+		c.fatalf("%q: %q: records: %s", words, reply, differ)
 	}
 }
 
@@ -246,7 +267,7 @@ func (c *crashRun) work(passes int) error {
 // repeat says a line with an ID that was carried out once more.
 func (c *crashRun) repeat() {
 	c.t.Helper()
-	withID := slices.DeleteFunc(slices.Clone(c.past), func(r remembered) bool { return !slices.Contains(r.words, "ID") })
+	withID := slices.DeleteFunc(slices.Clone(c.past), func(r remembered) bool { return r.words == nil })
 	if len(withID) == 0 {
 		return
 	}
@@ -381,6 +402,9 @@ func TestCrashOfRecords(t *testing.T) {
 			c := newCrashRun(t, seed+uint64(i), durability)
 			c.g.records = recordsMost
 			c.crash(40, 110, crashPointsDefault)
+			if c.applied < 5 || c.aborted < 5 {
+				c.fatalf("MEM.APPLY happened %d times and was aborted %d times: the test wants more", c.applied, c.aborted)
+			}
 		})
 	}
 }

@@ -43,6 +43,9 @@ type pair struct {
 	scan    scanWalk
 	past    []remembered
 	lines   int
+
+	// How often MEM.APPLY happened, and how often it did not.
+	applied, aborted int
 }
 
 func newPair(t *testing.T, seed uint64, durability persistence.Durability) *pair {
@@ -63,9 +66,30 @@ func (p *pair) fatalf(format string, args ...any) {
 func (p *pair) step(words []string) {
 	p.t.Helper()
 	p.lines++
+	alone := !p.m.open
 	got := p.client.do(words...)
 	if want := p.m.do(p.clock.NowMs(), words); want != "" && got != want {
 		p.fatalf("%q\ngot  %q\nwant %q", words, got, want)
+	}
+	if alone {
+		p.judgeLine(words, got)
+	}
+}
+
+// judgeLine holds the reply of a line outside of MULTI to what is known of it
+// although the model has no records.
+func (p *pair) judgeLine(words []string, reply string) {
+	p.t.Helper()
+	if !isApply(words) {
+		return
+	}
+	if err := judgeApplied(words, reply); err != nil {
+		p.fatalf("%v", err)
+	}
+	if reply[0] == '-' {
+		p.aborted++
+	} else {
+		p.applied++
 	}
 }
 

@@ -38,19 +38,26 @@ func recordKind(key string) string {
 
 // firm says whether what a line changes is fsynced before its reply.
 func firm(words []string) bool {
-	if isRule(words) {
+	switch {
+	case isRule(words):
 		return true
+	case isApply(words):
+		return appliedFirm(words)
 	}
-	for _, word := range words[1:] {
-		if strings.HasPrefix(word, recordPrefix) && (recordKind(word) == kindProfile || recordKind(word) == kindSemantic) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words[1:], firmKey)
+}
+
+// firmKey says whether a word is the key of a record whose changes are.
+func firmKey(word string) bool {
+	return strings.HasPrefix(word, recordPrefix) && (recordKind(word) == kindProfile || recordKind(word) == kindSemantic)
 }
 
 func (g *generator) recordKey(kind string) string {
-	return fmt.Sprintf("%s:%s:%s%d", pick(g.r, recordOwners()...), recordSession(kind), kind, g.r.IntN(3))
+	return recordKey(pick(g.r, recordOwners()...), kind, g.r.IntN(3))
+}
+
+func recordKey(owner, kind string, n int) string {
+	return fmt.Sprintf("%s:%s:%s%d", owner, recordSession(kind), kind, n)
 }
 
 // recordSession is the session of the records of a kind. What is gone after a
@@ -76,6 +83,8 @@ func (g *generator) record() []string {
 		return g.session()
 	case 4, 5:
 		return g.append()
+	case 6, 7:
+		return g.apply()
 	}
 	return g.change()
 }
@@ -319,42 +328,59 @@ func versionsOf(reply string) []string {
 	return versions
 }
 
-// remembered is what a change of a record left behind for ever.
+// remembered is what a line that changed records left behind for ever.
 type remembered struct {
 	seq   uint64
 	space int
-	words []string // with ID: it must never be carried out again
-	key   string
-	value string // as it stood after the change
+	about string   // the record, or the owner
+	words []string // of a line that must never be carried out again; nil if it may
+	// values has, by record, what MEM.GET said of it after the change.
+	values map[string]string
 }
 
-// isUnruly says whether the record's owner may have hidden or lost what was
-// written.
-func isUnruly(key string) bool { return strings.HasPrefix(key, unrulyOwner+":") }
+// isUnruly says whether the owner, or the record's owner, may have hidden or lost
+// what was written.
+func isUnruly(name string) bool {
+	return name == unrulyOwner || strings.HasPrefix(name, unrulyOwner+":")
+}
 
-// remembers says whether a line changes one record, whose version it replies.
-func remembers(words []string) bool {
+// remembers lists the records that a line changes whose reply says what it did.
+func remembers(words []string) (keys []string) {
 	switch words[0] {
 	case "MEM.SET", "MEM.PATCH", "MEM.APPEND", "MEM.ROLLBACK":
-		return recordKind(words[1]) != kindWorking
+		keys = []string{words[1]}
+	case "MEM.APPLY":
+		for _, c := range appliedCommands(words) {
+			keys = append(keys, c.Key)
+		}
 	}
-	return false
+	return slices.DeleteFunc(keys, func(key string) bool { return recordKind(key) == kindWorking })
 }
 
-// remember notes a line that changed one record outside of MULTI. reply is what
-// it answered.
+// remember notes a line that changed records outside of MULTI. reply is what it
+// answered.
 func (p *pair) remember(words []string, reply string, before uint64) {
-	if !remembers(words) || reply[0] != ':' {
+	keys := remembers(words)
+	if len(keys) == 0 || reply[0] != ':' && reply[0] != '*' {
 		return
 	}
 	if p.w.appended() != before+1 {
 		return // a patch that changed nothing
 	}
+	r := remembered{seq: before + 1, space: p.m.spaces[p.m.db], about: words[1], values: map[string]string{}}
+	switch {
+	case isApply(words):
+		r.words = appliedOnce(words, reply)
+	case slices.Contains(words, "ID"):
+		r.words = words
+	}
 	side := p.w.connect()
 	defer side.session.Close()
 	side.do("SELECT", fmt.Sprint(p.m.db))
-	p.past = append(p.past, remembered{seq: before + 1, space: p.m.spaces[p.m.db], words: words, key: words[1],
-		value: items(side.do("MEM.GET", words[1]))[0]})
+	for _, key := range keys {
+		r.values[key] = side.do("MEM.GET", key)
+	}
+	p.past = append(p.past, r)
 }
 
 // checkPast reads what was remembered up to a batch, in a world where databases
@@ -370,10 +396,12 @@ func (w *world) checkPast(past []remembered, upTo uint64, m *model) error {
 			break
 		}
 		c.do("SELECT", fmt.Sprint(slices.Index(m.spaces, r.space)))
-		if got := c.do("MEM.GET", r.key, "AT", fmt.Sprintf("seq:%d", r.seq)); got != bulk(r.value) && !isUnruly(r.key) {
-			return fmt.Errorf("%s AT seq:%d: %q, want %q", r.key, r.seq, got, r.value)
+		for key, value := range r.values {
+			if got := c.do("MEM.GET", key, "AT", fmt.Sprintf("seq:%d", r.seq)); got != value && !isUnruly(key) {
+				return fmt.Errorf("%s AT seq:%d: %q, want %q", key, r.seq, got, value)
+			}
 		}
-		if !slices.Contains(r.words, "ID") || len(past)-i > 25 {
+		if r.words == nil || len(past)-i > 25 {
 			continue
 		}
 		if err := r.again(c); err != nil {
@@ -389,12 +417,15 @@ func (w *world) checkPast(past []remembered, upTo uint64, m *model) error {
 // again says a line with an ID once more, to a client of its database, and then
 // under the same ID something else: neither may happen.
 func (r *remembered) again(c *testClient) error {
+	if isApply(r.words) {
+		return r.appliedAgain(c)
+	}
 	words := append([]string{r.words[0], r.words[1], "RETURN", "STATUS"}, r.words[2:]...)
 	if r.words[0] != "MEM.APPEND" {
 		words = append(slices.Clone(r.words), "RETURN", "STATUS")
 	}
 	got := c.do(words...)
-	if refused(got) || isUnruly(r.key) && strings.HasPrefix(got, "-NOCONSENT ") {
+	if refused(got) || isUnruly(r.about) && strings.HasPrefix(got, "-NOCONSENT ") {
 		return nil
 	}
 	if status := items(got); len(status) < 2 || status[1] != "duplicated" {
