@@ -72,7 +72,7 @@ func (d *digest) mixValue(tx *engine.Tx, key []byte) error {
 			d.add(element[:])
 			return true
 		})
-	default:
+	case engine.TypeMemory:
 		record, ok, err := tx.Record(key)
 		if err != nil || !ok {
 			return fmt.Errorf("digest of a %s: %w", t, err)
@@ -82,6 +82,8 @@ func (d *digest) mixValue(tx *engine.Tx, key []byte) error {
 		var r memory.Record
 		record.Decode(&r)
 		d.mix(r.Value)
+	default:
+		return fmt.Errorf("a %s has no digest", t)
 	}
 	if deadlineMs, _ := tx.DeadlineMs(key); deadlineMs != 0 {
 		d.add([]byte("!!expire!!"))
@@ -170,7 +172,7 @@ func valueBytes(tx *engine.Tx, key []byte) int {
 			size += len(field) + len(value)
 			return true
 		})
-	default:
+	case engine.TypeMemory:
 		record, _, _ := tx.Record(key)
 		var r memory.Record
 		record.Decode(&r)

@@ -200,8 +200,8 @@ func (tx *Tx) applyKeyCopy(db int, x *effect.Effect) {
 		return
 	}
 	kind, deadlineMs := entry.Kind(), entry.DeadlineMs()
-	if kind == kindHash {
-		copied := ks.objects.all[objectRef(entry.Value())].(*hash).clone(tx.e)
+	if holdsObject(kind) {
+		copied := ks.objects.all[objectRef(entry.Value())].clone(tx.e)
 		target, to := tx.put(int(x.Number), x.Field, kind, deadlineMs, objectRefBytes)
 		binary.LittleEndian.PutUint32(to.Value(), target.objects.add(copied))
 		return

@@ -22,7 +22,12 @@ type hash struct{ fields *table.Table }
 
 func (h *hash) drop() { h.fields.Clear() }
 
-func (h *hash) clone(e *Engine) *hash {
+func (h *hash) sizeBytes() int64 {
+	stats := h.fields.Stats()
+	return stats.BlockBytes + stats.BucketBytes
+}
+
+func (h *hash) clone(e *Engine) object {
 	c := &hash{table.New(e.pool)}
 	h.fields.Each(func(x table.Entry) bool {
 		c.set(x.Key(), x.Value())

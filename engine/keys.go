@@ -18,11 +18,15 @@ const (
 	TypeString
 	TypeHash
 	TypeMemory
+	TypeList
+	TypeSet
+	TypeSortedSet
+	TypeStream
 )
 
 // String is the name that TYPE answers.
 func (t Type) String() string {
-	return [...]string{"none", "string", "hash", "memory"}[t]
+	return [...]string{"none", "string", "hash", "memory", "list", "set", "zset", "stream"}[t]
 }
 
 // The kinds of table entries: a type and how its value is stored.
@@ -34,6 +38,16 @@ const (
 	kindText     uint8 = 6 // a string that is never "int", whatever it holds
 	kindMemory   uint8 = 5 // Value is the number of the record's item, by which its owner has it
 	kindHashWide uint8 = 7 // Value is a listpack as in kindHashPack; Redis would have a table
+
+	kindSetInts       uint8 = 8  // Value is an intset
+	kindSetPack       uint8 = 9  // Value is a listpack of members; Redis would have a table
+	kindSet           uint8 = 10 // Value is an object's number, as in all that follow without a note
+	kindSortedSetPack uint8 = 11 // Value is a listpack of members and scores
+	kindSortedSetWide uint8 = 12 // the same; Redis would have a skip list
+	kindSortedSet     uint8 = 13
+	kindListPack      uint8 = 14 // Value is the list's only block
+	kindList          uint8 = 15
+	kindStream        uint8 = 16
 )
 
 func typeOf(kind uint8) Type {
@@ -44,6 +58,14 @@ func typeOf(kind uint8) Type {
 		return TypeHash
 	case kindMemory:
 		return TypeMemory
+	case kindListPack, kindList:
+		return TypeList
+	case kindSetInts, kindSetPack, kindSet:
+		return TypeSet
+	case kindSortedSetPack, kindSortedSetWide, kindSortedSet:
+		return TypeSortedSet
+	case kindStream:
+		return TypeStream
 	}
 	return TypeNone
 }
@@ -53,6 +75,10 @@ func typeOf(kind uint8) Type {
 type object interface {
 	// drop gives the object's memory back.
 	drop()
+	// clone is a copy that shares nothing with the object.
+	clone(e *Engine) object
+	// sizeBytes is about what the object takes in memory.
+	sizeBytes() int64
 }
 
 // objects numbers the objects of one keyspace.
@@ -86,7 +112,13 @@ func objectRef(value []byte) uint32 { return binary.LittleEndian.Uint32(value) }
 
 // holdsObject says whether the value of an entry of this kind is an object's
 // number.
-func holdsObject(kind uint8) bool { return kind == kindHash }
+func holdsObject(kind uint8) bool {
+	switch kind {
+	case kindHash, kindSet, kindSortedSet, kindList, kindStream:
+		return true
+	}
+	return false
+}
 
 // find is every read of a key: expired keys are removed and are not there.
 func (tx *Tx) find(db int, key []byte) (*keyspace, Place, table.Entry, bool) {

@@ -28,11 +28,10 @@ func (tx *Tx) UsageBytes(key []byte) (sizeBytes int64, ok bool) {
 	if x.DeadlineMs() != 0 {
 		sizeBytes += deadlineBytes
 	}
-	switch x.Kind() {
-	case kindHash:
-		fields := ks.objects.all[objectRef(x.Value())].(*hash).fields.Stats()
-		sizeBytes += objectBytes + fields.BlockBytes + fields.BucketBytes
-	case kindMemory:
+	switch {
+	case holdsObject(x.Kind()):
+		sizeBytes += objectBytes + ks.objects.all[objectRef(x.Value())].sizeBytes()
+	case x.Kind() == kindMemory:
 		owner := tx.owner(tx.DB, key[:tx.e.Layout().OwnerLen(key)])
 		if it, there := owner.records.Get(tx.pivotOf(key)); there {
 			sizeBytes += recordBytes + int64(len(it))

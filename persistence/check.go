@@ -28,7 +28,8 @@ type Report struct {
 	TornFile   string
 	TornOffset int64
 
-	Strings, Hashes, Fields, Records  uint64 // keys, and the fields of hashes
+	Strings, Records                  uint64 // keys
+	Collections, Elements             uint64 // keys of the other types, and what they have
 	Items                             uint64 // of the records that are lists
 	Changes, Events, Owners, Commands uint64 // history, audit, idempotency
 }
@@ -97,7 +98,7 @@ func checkRows(l *layout, report *Report) (err error) {
 	if err := pass.run(1); err != nil {
 		return err
 	}
-	report.Hashes = uint64(len(pass.collections))
+	report.Collections = uint64(len(pass.collections))
 	return errors.Join(checkCollections(rows), checkArchive(rows, report))
 }
 
@@ -112,8 +113,8 @@ func (c *rowCounter) Row(e *effect.Effect, _ uint64, _ int64) error {
 	switch e.Kind {
 	case effect.StringSet:
 		c.report.Strings++
-	case effect.HashSet:
-		c.report.Fields++
+	case effect.HashSet, effect.SetAdd, effect.ScoreSet, effect.ListSplice, effect.StreamSet, effect.StreamSplice:
+		c.report.Elements++
 	case effect.RecordPut, effect.RecordAppend:
 		c.report.Records++
 	case effect.ItemPut:
@@ -126,12 +127,13 @@ func (c *rowCounter) Row(e *effect.Effect, _ uint64, _ int64) error {
 	return nil
 }
 
-// checkCollections verifies that each hash's key and elements name each other.
+// checkCollections verifies that each collection's key and elements name each
+// other.
 func checkCollections(rows *rowStore) error {
 	err := rows.scan(prefixSpan(prefixKey), func(row, value []byte) (bool, error) {
 		keyspace, key, _ := cutSpace(row)
 		v, err := decodeKey(value, len(key))
-		if err != nil || v.kind != keyHash {
+		if err != nil || !v.kind.isCollection() {
 			return err == nil, err
 		}
 		head, ok, err := rows.read(appendElementRow(nil, keyspace, v.collection, elementHead))
@@ -161,7 +163,7 @@ func checkCollections(rows *rowStore) error {
 			return false, badRow(row, errors.Join(err, fmt.Errorf("its key %q is missing", c.key)))
 		}
 		v, err := decodeKey(key, len(c.key))
-		if err != nil || v.kind != keyHash || v.collection != collection {
+		if err != nil || !v.kind.isCollection() || v.collection != collection {
 			return false, badRow(row, errors.Join(err, fmt.Errorf("its key %q has other elements", c.key)))
 		}
 		return true, nil

@@ -3,9 +3,7 @@ package persistence
 import (
 	"bytes"
 	"fmt"
-	"hash/maphash"
 	"slices"
-	"sync"
 
 	"reminis/engine/effect"
 )
@@ -18,8 +16,8 @@ import (
 // none. The value is valid until the next call.
 type rowReader interface {
 	read(row []byte) (value []byte, ok bool, err error)
-	// fields visits the fields of a collection in order.
-	fields(keyspace uint32, collection uint64, visit func(field, value []byte) error) error
+	// elements visits the elements of a collection in order.
+	elements(keyspace uint32, collection uint64, visit func(part byte, name, value []byte) error) error
 	// scan visits the rows of a span in order until visit returns false.
 	scan(s span, visit func(row, value []byte) (bool, error)) error
 }
@@ -40,12 +38,6 @@ type follower struct {
 
 	row   []byte // scratch for a row's key
 	value []byte // scratch for a row's value
-}
-
-// collection is where the elements of a key lie.
-type collection struct {
-	keyspace uint32
-	number   uint64
 }
 
 func newFollower(rows rowReader, known *collectionSet, base stateValue) *follower {
@@ -88,10 +80,12 @@ func (f *follower) effect(e *effect.Effect, seq uint64, index uint32, timeMs int
 		return f.setString(d.keyspace, e)
 	case effect.StringSplice:
 		return f.splice(d.keyspace, e)
-	case effect.HashSet:
-		return f.setField(d.keyspace, e.Key, e.Field, e.Value)
-	case effect.HashDelete:
-		return f.deleteField(d.keyspace, e.Key, e.Field)
+	case effect.HashSet, effect.SetAdd, effect.ScoreSet, effect.StreamSet:
+		return f.setElement(d.keyspace, e)
+	case effect.HashDelete, effect.SetRemove, effect.ScoreRemove, effect.ListDrop, effect.StreamDrop, effect.StreamUnset:
+		return f.deleteElement(d.keyspace, e)
+	case effect.ListSplice, effect.StreamSplice:
+		return f.spliceElement(d.keyspace, e)
 	case effect.KeyRename, effect.KeyCopy:
 		if e.Number < 0 || e.Number >= databaseMax {
 			return fmt.Errorf("database %d", e.Number)
@@ -191,22 +185,11 @@ func (f *follower) replace(keyspace uint32, key []byte) (n uint32, err error) {
 		return n, nil
 	}
 	v, err := f.decoded(n)
-	if err != nil || v.kind != keyHash {
+	if err != nil || !v.kind.isCollection() {
 		return n, err
 	}
 	f.dropCollection(collection{keyspace, v.collection}, n)
 	return n, nil
-}
-
-// dropCollection forgets the elements of the collection whose key's row is n.
-func (f *follower) dropCollection(c collection, n uint32) {
-	for at := f.overlay.rows[n].first; at != 0; at = f.overlay.rows[at].next {
-		f.overlay.rows[at].state = rowDropped
-	}
-	f.overlay.rows[n].first = 0
-	if c.number < f.base.nextCollection {
-		f.deadCollections = append(f.deadCollections, c)
-	}
 }
 
 func (f *follower) delete(keyspace uint32, key []byte) error {
@@ -260,7 +243,7 @@ func (f *follower) deadline(keyspace uint32, e *effect.Effect) error {
 	if err != nil {
 		return err
 	}
-	if v.kind == keyHash {
+	if v.kind.isCollection() {
 		return f.putCollection(collection{keyspace, v.collection}, n, collectionValue{deadlineMs: e.DeadlineMs, key: e.Key})
 	}
 	v.deadlineMs = e.DeadlineMs
@@ -277,98 +260,6 @@ func appendKeyValue(dst []byte, v *keyValue) []byte {
 	return append(appendStringHead(dst, v.deadlineMs), v.value...)
 }
 
-// putCollection writes the head of the collection whose key's row is n.
-func (f *follower) putCollection(c collection, n uint32, v collectionValue) error {
-	f.row = appendElementRow(f.row[:0], c.keyspace, c.number, elementHead)
-	f.value = appendCollection(f.value[:0], &v)
-	f.put(f.element(n), f.value)
-	return nil
-}
-
-// element finds or makes the row f.row among the elements of the collection
-// whose key's row is n.
-func (f *follower) element(n uint32) uint32 {
-	at := f.find(f.row)
-	if at == 0 {
-		at = f.insert(f.row, rowMissing)
-		f.overlay.rows[at].next = f.overlay.rows[n].first
-		f.overlay.rows[n].first = at
-	}
-	return at
-}
-
-// newCollection makes the K row n that of an empty collection.
-func (f *follower) newCollection(keyspace uint32, n uint32, key []byte, deadlineMs int64) (collection, error) {
-	c := collection{keyspace, f.state.nextCollection}
-	f.state.nextCollection++
-	f.known.add(f.key(n))
-	f.overlay.rows[n].first = 0
-	f.value = appendHashKey(f.value[:0], c.number)
-	f.put(n, f.value)
-	return c, f.putCollection(c, n, collectionValue{deadlineMs: deadlineMs, key: key})
-}
-
-// hashOf finds the collection of a hash and the row n of its key; ok is false
-// when the key is no hash.
-func (f *follower) hashOf(keyspace uint32, key []byte) (c collection, n uint32, ok bool, err error) {
-	f.row = appendKeyRow(f.row[:0], keyspace, key)
-	n = f.find(f.row)
-	if n == 0 {
-		if !f.known.maybe(f.row) {
-			return collection{}, 0, false, nil
-		}
-		if n, err = f.keyOf(keyspace, key); err != nil {
-			return collection{}, 0, false, err
-		}
-	}
-	if !f.present(n) {
-		return collection{}, 0, false, nil
-	}
-	v, err := f.decoded(n)
-	return collection{keyspace, v.collection}, n, v.kind == keyHash, err
-}
-
-func (f *follower) setField(keyspace uint32, key, field, value []byte) error {
-	c, n, ok, err := f.hashOf(keyspace, key)
-	if err == nil && !ok {
-		if n, err = f.replace(keyspace, key); err == nil {
-			c, err = f.newCollection(keyspace, n, key, 0)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	f.row = appendFieldRow(f.row[:0], c.keyspace, c.number, field)
-	f.put(f.element(n), value)
-	return nil
-}
-
-func (f *follower) deleteField(keyspace uint32, key, field []byte) error {
-	c, n, ok, err := f.hashOf(keyspace, key)
-	if err != nil || !ok {
-		return err
-	}
-	f.row = appendFieldRow(f.row[:0], c.keyspace, c.number, field)
-	f.overlay.rows[f.element(n)].state = rowDeleted
-	return nil
-}
-
-// headOf reads the head of the collection c.
-func (f *follower) headOf(c collection) (collectionValue, error) {
-	f.row = appendElementRow(f.row[:0], c.keyspace, c.number, elementHead)
-	if at := f.find(f.row); at != 0 && f.present(at) {
-		return decodeCollection(f.overlay.value(at))
-	}
-	row, ok, err := f.rows.read(f.row)
-	if err != nil {
-		return collectionValue{}, err
-	}
-	if !ok {
-		return collectionValue{}, fmt.Errorf("collection %d has no head", c.number)
-	}
-	return decodeCollection(row)
-}
-
 func (f *follower) rename(source uint32, key []byte, target uint32, newKey []byte) error {
 	n, err := f.keyOf(source, key)
 	if err != nil || !f.present(n) {
@@ -378,7 +269,7 @@ func (f *follower) rename(source uint32, key []byte, target uint32, newKey []byt
 	if err != nil {
 		return err
 	}
-	if v.kind == keyHash && source != target {
+	if v.kind.isCollection() && source != target {
 		// Elements lie in their keyspace.
 		if err := f.copy(source, key, target, newKey); err != nil {
 			return err
@@ -394,7 +285,7 @@ func (f *follower) rename(source uint32, key []byte, target uint32, newKey []byt
 	f.overlay.rows[n].first = 0
 	f.overlay.rows[n].state = rowDeleted
 	f.put(to, moved)
-	if v.kind != keyHash {
+	if !v.kind.isCollection() {
 		return nil
 	}
 	f.overlay.rows[to].first = first
@@ -416,7 +307,7 @@ func (f *follower) copy(source uint32, key []byte, target uint32, newKey []byte)
 	if err != nil {
 		return err
 	}
-	if v.kind != keyHash {
+	if !v.kind.isCollection() {
 		copied := slices.Clone(f.overlay.value(n))
 		to, err := f.replace(target, newKey)
 		if err == nil {
@@ -433,36 +324,11 @@ func (f *follower) copy(source uint32, key []byte, target uint32, newKey []byte)
 	if err != nil {
 		return err
 	}
-	c, err := f.newCollection(target, to, newKey, head.deadlineMs)
+	c, err := f.newCollection(target, to, v.kind, newKey, head.deadlineMs)
 	if err != nil {
 		return err
 	}
-	return f.copyFields(from, n, c, to)
-}
-
-// copyFields copies the fields of a collection whose key's row is n to a new
-// one whose key's row is to.
-func (f *follower) copyFields(from collection, n uint32, c collection, to uint32) error {
-	write := func(field, value []byte) {
-		f.row = appendFieldRow(f.row[:0], c.keyspace, c.number, field)
-		f.put(f.element(to), value)
-	}
-	for at := f.overlay.rows[n].first; at != 0; at = f.overlay.rows[at].next {
-		_, _, part, field, _ := cutElement(f.key(at))
-		if part == elementField && f.overlay.rows[at].state == rowSet {
-			write(field, f.overlay.value(at))
-		}
-	}
-	if from.number >= f.base.nextCollection {
-		return nil
-	}
-	return f.rows.fields(from.keyspace, from.number, func(field, value []byte) error {
-		f.row = appendFieldRow(f.row[:0], from.keyspace, from.number, field)
-		if f.find(f.row) == 0 {
-			write(field, value)
-		}
-		return nil
-	})
+	return f.copyElements(from, n, c, to)
 }
 
 // flush gives the database a new, empty keyspace.
@@ -549,47 +415,4 @@ func (f *follower) event(space uint32, owner, event []byte, seq uint64, index ui
 	f.value = appendHead(f.value[:0], &headValue{seq: seq, index: index, timeMs: timeMs, event: event})
 	f.put(n, f.value)
 	return nil
-}
-
-// collectionSet remembers which keys may be collections, so that overwriting
-// and deleting strings needs no reading. It may say maybe too often.
-type collectionSet struct {
-	mu     sync.Mutex
-	seed   maphash.Seed
-	hashes map[uint64]struct{} // without pointers: the collector skips it
-	// complete says that every collection in the rows was added.
-	complete bool
-}
-
-func newCollectionSet() *collectionSet {
-	return &collectionSet{seed: maphash.MakeSeed(), hashes: map[uint64]struct{}{}}
-}
-
-func (s *collectionSet) hash(row []byte) uint64 { return maphash.Bytes(s.seed, row) }
-
-func (s *collectionSet) maybe(row []byte) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.complete {
-		return true
-	}
-	_, ok := s.hashes[s.hash(row)]
-	return ok
-}
-
-func (s *collectionSet) add(row []byte) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hashes[s.hash(row)] = struct{}{}
-}
-
-// addAll adds what hash gave for every collection, after which the set knows
-// them all.
-func (s *collectionSet) addAll(hashes []uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, h := range hashes {
-		s.hashes[h] = struct{}{}
-	}
-	s.complete = true
 }

@@ -72,18 +72,18 @@ func FuzzRows(f *testing.F) {
 	state := firstState()
 	state.setDatabase(1, database{keyspace: databaseMax, space: 2})
 	for _, row := range [][]byte{
-		append(appendStringHead(nil, 5), "text"...), appendHashKey(nil, 9),
+		append(appendStringHead(nil, 5), "text"...), appendCollectionKey(nil, keyHash, 9), appendCollectionKey(nil, keyStream, 9),
 		appendRecordKey(nil, &keyValue{deadlineMs: 1, ownerLen: 2, version: 3, keep: 4, seq: 5, timeMs: 6, value: []byte("v")}),
 		appendCollection(nil, &collectionValue{deadlineMs: 1, key: []byte("k")}), appendHistory(nil, 7, &e),
 		appendEvent(nil, 1, []byte("event")), appendHead(nil, &headValue{seq: 1, index: 2, timeMs: 3, event: []byte("e")}),
 		appendCommand(nil, &commandValue{space: 1, timeMs: 2, version: 3, owner: []byte("o"), id: []byte("i"), payload: []byte("p")}),
 		appendCount(nil, countValue{1, 2}), state.encode(),
-		appendFieldRow(nil, 1, 2, []byte("field")), appendPlace(appendNamedRow(nil, prefixHistory, 1, []byte("name")), 2, 3),
+		append(appendElementRow(nil, 1, 2, elementField), "field"...), appendPlace(appendNamedRow(nil, prefixHistory, 1, []byte("name")), 2, 3),
 	} {
 		f.Add(row)
 	}
 	f.Fuzz(func(t *testing.T, row []byte) {
-		if v, err := decodeKey(row, 100); err == nil && v.kind != keyHash {
+		if v, err := decodeKey(row, 100); err == nil && !v.kind.isCollection() {
 			again, err := decodeKey(appendKeyValue(nil, &v), 100)
 			if err != nil || again.deadlineMs != v.deadlineMs || again.ownerLen != v.ownerLen || again.version != v.version || !bytes.Equal(again.value, v.value) {
 				t.Fatalf("%+v became %+v: %v", v, again, err)
@@ -113,8 +113,8 @@ func FuzzRows(f *testing.F) {
 		_, _, _ = decodeEvent(row)
 		_, _ = decodeHead(row)
 		_, _ = decodeCount(row)
-		if keyspace, collection, part, field, ok := cutElement(row); ok && part == elementField && row[0] == prefixElement {
-			if !bytes.Equal(appendFieldRow(nil, keyspace, collection, field), row) {
+		if keyspace, collection, part, name, ok := cutElement(row); ok && row[0] == prefixElement {
+			if !bytes.Equal(append(appendElementRow(nil, keyspace, collection, part), name...), row) {
 				t.Fatalf("element row %q", row)
 			}
 		}

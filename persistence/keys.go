@@ -13,10 +13,10 @@ import (
 //	A space len owner seq index   an event of an owner
 //	C seq index                   a command id that was done
 //	E keyspace collection 0       the key and deadline of a collection
-//	E keyspace collection 1 field a field of a hash
+//	E keyspace collection 1 field a field of a hash; 2 to 6: elements of other types
 //	F space len owner name        a facet of an owner
 //	H space len key seq index     a change of a record
-//	K keyspace key                what a key is: string, hash or record
+//	K keyspace key                what a key is: string, collection or record
 //	L space len key list n        an item of a list that a record is or was
 //	M                             the state: which batch the rows stand at
 //	N space len key               how many versions a record's history has
@@ -35,9 +35,17 @@ const (
 	prefixHead    = 'O'
 )
 
+// The parts of a collection. What is an element of which type is told by its
+// part, so a row says what it is without the one of its key.
 const (
-	elementHead  = 0 // of a collection: it sorts before its fields
-	elementField = 1
+	elementHead   = 0 // it sorts before the elements
+	elementField  = 1 // of a hash: its value
+	elementMember = 2 // of a set: empty
+	elementScore  = 3 // of a sorted set, by member: the score
+	elementBlock  = 4 // of a list, by its place in the order: packed elements
+	elementFacet  = 5 // of a stream, by name: what it has beside entries
+	elementEntry  = 6 // of a stream, by its place in the order: packed entries
+	elementLast   = elementEntry
 )
 
 // serverSpace holds the server's own chain of events; its owner is empty.
@@ -54,10 +62,6 @@ func appendElementRow(dst []byte, keyspace uint32, collection uint64, part byte)
 	dst = binary.BigEndian.AppendUint32(append(dst, prefixElement), keyspace)
 	dst = binary.BigEndian.AppendUint64(dst, collection)
 	return append(dst, part)
-}
-
-func appendFieldRow(dst []byte, keyspace uint32, collection uint64, field []byte) []byte {
-	return append(appendElementRow(dst, keyspace, collection, elementField), field...)
 }
 
 // appendNamedRow is the part that A, F, H, L and N rows have in common.
@@ -95,7 +99,7 @@ func cutSpace(row []byte) (space uint32, rest []byte, ok bool) {
 // cutElement splits an E row's key.
 func cutElement(row []byte) (keyspace uint32, collection uint64, part byte, field []byte, ok bool) {
 	keyspace, rest, ok := cutSpace(row)
-	if !ok || len(rest) < 9 || rest[8] > elementField || rest[8] == elementHead && len(rest) > 9 {
+	if !ok || len(rest) < 9 || rest[8] > elementLast || rest[8] == elementHead && len(rest) > 9 {
 		return 0, 0, 0, nil, false
 	}
 	return keyspace, binary.BigEndian.Uint64(rest), rest[8], rest[9:], true
@@ -160,10 +164,11 @@ func collectionSpan(keyspace uint32, first, last uint64) span {
 	return span{from[:len(from)-1], successor(to[:len(to)-1])}
 }
 
-// fieldSpan is the fields of a collection, without its head.
-func fieldSpan(keyspace uint32, collection uint64) span {
-	from := appendElementRow(nil, keyspace, collection, elementField)
-	return span{from, successor(from)}
+// elementSpan is the elements of a collection, without its head.
+func elementSpan(keyspace uint32, collection uint64) span {
+	from := appendElementRow(nil, keyspace, collection, elementHead+1)
+	to := appendElementRow(nil, keyspace, collection, elementLast)
+	return span{from, successor(to)}
 }
 
 // prefixSpan is all rows with a prefix.

@@ -21,7 +21,9 @@ type Restorer interface {
 	Spaces(spaceOf []uint32)
 	// Row takes one row as the effect that would make it. It is called from
 	// several goroutines; the rows of one key, and of one owner, come from one
-	// of them, in order: StringSet; HashSet for each field and then DeadlineSet;
+	// of them, in order: StringSet; HashSet, SetAdd, ScoreSet, ListSplice (each
+	// block whole) or StreamSet and then StreamSplice for each element, and then
+	// DeadlineSet;
 	// RecordPut, or RecordAppend and then ItemPut for each item, without an
 	// event; EventAppend with an owner's last event;
 	// CommandDone. FacetSet comes before all others. seq and timeMs are those of the batch that wrote the record,
@@ -210,7 +212,7 @@ func (r *restoring) keys(t task) error {
 		case keyString:
 			e.Kind = effect.StringSet
 			err = r.into.Row(&e, r.state.seq, r.state.timeMs)
-		case keyHash: // its elements name it
+		case keyHash, keySet, keySortedSet, keyList, keyStream: // its elements name it
 			collections = append(collections, r.known.hash(row))
 		case keyRecord:
 			if err = r.record(&e, &v); err != nil {
@@ -257,29 +259,33 @@ func (r *restoring) record(e *effect.Effect, v *keyValue) error {
 // last one may reach beyond it.
 func (r *restoring) elements(t task) error {
 	var head collectionValue
-	e := effect.Effect{}
+	var key []byte
+	db := uint32(0)
 	open := false
 	finish := func() error {
 		if !open || head.deadlineMs == 0 {
 			return nil
 		}
-		return r.into.Row(&effect.Effect{Kind: effect.DeadlineSet, DB: e.DB, Key: e.Key, DeadlineMs: head.deadlineMs}, r.state.seq, r.state.timeMs)
+		return r.into.Row(&effect.Effect{Kind: effect.DeadlineSet, DB: db, Key: key, DeadlineMs: head.deadlineMs}, r.state.seq, r.state.timeMs)
 	}
 	all := span{t.from, prefixSpan(prefixElement).to}
 	number := uint64(0)
 	err := r.rows.scan(all, func(row, value []byte) (bool, error) {
-		keyspace, collection, part, field, ok := cutElement(row)
+		keyspace, collection, part, name, ok := cutElement(row)
 		if !ok {
 			return false, badRow(row, errRow)
 		}
-		if part == elementField {
+		if part != elementHead {
 			if !open && !bytes.Equal(t.from, prefixSpan(prefixElement).from) {
 				return bytes.Compare(row, t.to) < 0, nil // of the range before
 			}
 			if !open || collection != number {
 				return false, badRow(row, fmt.Errorf("no head precedes it: %w", errRow))
 			}
-			e.Field, e.Value = field, value
+			e, err := elementEffect(part, db, key, name, value)
+			if err != nil {
+				return false, badRow(row, err)
+			}
 			return !r.stopped.Load(), r.into.Row(&e, r.state.seq, r.state.timeMs)
 		}
 		if err := finish(); err != nil {
@@ -293,12 +299,10 @@ func (r *restoring) elements(t task) error {
 		if head, err = decodeCollection(value); err != nil {
 			return false, badRow(row, err)
 		}
-		db, err := r.databaseOf(r.ofKeyspace, keyspace)
-		if err != nil {
+		if db, err = r.databaseOf(r.ofKeyspace, keyspace); err != nil {
 			return false, badRow(row, err)
 		}
-		open, number = true, collection
-		e = effect.Effect{Kind: effect.HashSet, DB: db, Key: bytes.Clone(head.key)}
+		open, number, key = true, collection, bytes.Clone(head.key)
 		return true, nil
 	})
 	if err != nil {

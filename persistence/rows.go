@@ -17,16 +17,29 @@ var errRow = errors.New("the row does not decode")
 type keyKind byte
 
 const (
-	keyString keyKind = 1
-	keyHash   keyKind = 2
-	keyRecord keyKind = 3
+	keyString    keyKind = 1
+	keyHash      keyKind = 2
+	keyRecord    keyKind = 3
+	keySet       keyKind = 4
+	keySortedSet keyKind = 5
+	keyList      keyKind = 6
+	keyStream    keyKind = 7
 )
+
+// isCollection says whether a key of this kind has elements, rows of their own.
+func (k keyKind) isCollection() bool {
+	switch k {
+	case keyHash, keySet, keySortedSet, keyList, keyStream:
+		return true
+	}
+	return false
+}
 
 // keyValue is the value of a K row. The fields after kind depend on it.
 type keyValue struct {
 	kind       keyKind
 	deadlineMs int64  // string, record
-	collection uint64 // hash
+	collection uint64 // collection
 	ownerLen   int    // record; and so on
 	version    int64
 	keep       int64  // versions of history kept
@@ -42,8 +55,8 @@ func appendStringHead(dst []byte, deadlineMs int64) []byte {
 	return binary.AppendVarint(append(dst, byte(keyString)), deadlineMs)
 }
 
-func appendHashKey(dst []byte, collection uint64) []byte {
-	return binary.AppendUvarint(append(dst, byte(keyHash)), collection)
+func appendCollectionKey(dst []byte, kind keyKind, collection uint64) []byte {
+	return binary.AppendUvarint(append(dst, byte(kind)), collection)
 }
 
 func appendRecordKey(dst []byte, v *keyValue) []byte {
@@ -68,7 +81,7 @@ func decodeKey(row []byte, keyLen int) (v keyValue, err error) {
 	case keyString:
 		v.deadlineMs = d.Varint()
 		v.value = d.Rest
-	case keyHash:
+	case keyHash, keySet, keySortedSet, keyList, keyStream:
 		v.collection = d.Uvarint()
 		d.End()
 	case keyRecord:

@@ -172,14 +172,14 @@ func (r *rowStore) read(row []byte) (value []byte, ok bool, err error) {
 	return r.buf, true, nil
 }
 
-// fields visits the fields of a collection in order.
-func (r *rowStore) fields(keyspace uint32, collection uint64, visit func(field, value []byte) error) error {
-	return r.scan(fieldSpan(keyspace, collection), func(row, value []byte) (bool, error) {
-		_, _, _, field, ok := cutElement(row)
+// elements visits the elements of a collection in order.
+func (r *rowStore) elements(keyspace uint32, collection uint64, visit func(part byte, name, value []byte) error) error {
+	return r.scan(elementSpan(keyspace, collection), func(row, value []byte) (bool, error) {
+		_, _, part, name, ok := cutElement(row)
 		if !ok {
 			return false, errRow
 		}
-		return true, visit(field, value)
+		return true, visit(part, name, value)
 	})
 }
 

@@ -30,9 +30,9 @@ type toyKey struct {
 	kind       keyKind
 	deadlineMs int64
 	text       string
-	fields     map[string]string
-	place      string // of a record: what else its row carries
-	list       uint64 // of a record
+	elements   map[string]string // by part and name
+	place      string            // of a record: what else its row carries
+	list       uint64            // of a record
 	first      uint64
 }
 
@@ -109,21 +109,27 @@ func (s *toy) apply(e *effect.Effect, seq uint64, timeMs int64, restoring bool) 
 		copy(text[e.Number:], e.Value)
 		k.text = string(text)
 	case effect.HashSet:
-		if k == nil || k.kind != keyHash {
-			k = &toyKey{kind: keyHash, fields: map[string]string{}}
-			keys[key] = k
-		}
-		k.fields[string(e.Field)] = string(e.Value)
-	case effect.HashDelete:
-		if k != nil && k.kind == keyHash {
-			delete(k.fields, string(e.Field))
+		s.element(keys, e, keyHash, "field", string(e.Value))
+	case effect.SetAdd:
+		s.element(keys, e, keySet, "member", "")
+	case effect.ScoreSet:
+		s.element(keys, e, keySortedSet, "score", fmt.Sprint(e.Number))
+	case effect.StreamSet:
+		s.element(keys, e, keyStream, "facet", string(e.Value))
+	case effect.ListSplice:
+		s.splice(keys, e, keyList, "block")
+	case effect.StreamSplice:
+		s.splice(keys, e, keyStream, "entry")
+	case effect.HashDelete, effect.SetRemove, effect.ScoreRemove, effect.ListDrop, effect.StreamUnset, effect.StreamDrop:
+		if k != nil {
+			delete(k.elements, toyParts[e.Kind]+string(e.Field))
 		}
 	case effect.KeyRename, effect.KeyCopy:
 		if k == nil {
 			return
 		}
 		copied := *k
-		copied.fields = maps.Clone(k.fields)
+		copied.elements = maps.Clone(k.elements)
 		if e.Kind == effect.KeyRename {
 			delete(keys, key)
 		}
@@ -166,6 +172,29 @@ func (s *toy) apply(e *effect.Effect, seq uint64, timeMs int64, restoring bool) 
 	case effect.CommandDone:
 		s.commands[s.owned(e.DB, e.Key)+string(e.Field)] = fmt.Sprintf("%s %d seq %d time %d", e.Value, e.Number, seq, timeMs)
 	}
+}
+
+// toyParts are the parts that effects remove something of.
+var toyParts = map[effect.Kind]string{
+	effect.HashDelete: "field", effect.SetRemove: "member", effect.ScoreRemove: "score",
+	effect.ListDrop: "block", effect.StreamUnset: "facet", effect.StreamDrop: "entry",
+}
+
+func (s *toy) element(keys map[string]*toyKey, e *effect.Effect, kind keyKind, part, value string) {
+	k := keys[string(e.Key)]
+	if k == nil || k.kind != kind {
+		k = &toyKey{kind: kind, elements: map[string]string{}}
+		keys[string(e.Key)] = k
+	}
+	k.elements[part+string(e.Field)] = value
+}
+
+func (s *toy) splice(keys map[string]*toyKey, e *effect.Effect, kind keyKind, part string) {
+	old := ""
+	if k := keys[string(e.Key)]; k != nil && k.kind == kind {
+		old = k.elements[part+string(e.Field)]
+	}
+	s.element(keys, e, kind, part, old[:e.Number]+string(e.Value)+old[e.Number+e.Count:])
 }
 
 func (s *toy) change(e *effect.Effect, seq uint64, timeMs int64, restoring bool) {
@@ -263,8 +292,8 @@ func (s *toy) keysText() string {
 		for _, key := range slices.Sorted(maps.Keys(s.keys[db])) {
 			k := s.keys[db][key]
 			fmt.Fprintf(&out, "%d %q kind %d deadline %d %s %q", db, key, k.kind, k.deadlineMs, k.place, k.text)
-			for _, field := range slices.Sorted(maps.Keys(k.fields)) {
-				fmt.Fprintf(&out, " %q=%q", field, k.fields[field])
+			for _, field := range slices.Sorted(maps.Keys(k.elements)) {
+				fmt.Fprintf(&out, " %q=%q", field, k.elements[field])
 			}
 			if k.list != 0 {
 				fmt.Fprintf(&out, " list %d %q", k.list, s.itemsOf(s.owned(db, []byte(key)), k.list, k.first))
@@ -355,17 +384,17 @@ func (w *toyWorld) effect(emit func(effect.Effect)) {
 	case n < 20:
 		emit(effect.Effect{Kind: effect.StringSet, DB: db, Key: key, Value: w.value(), DeadlineMs: w.deadline()})
 	case n < 45:
-		if k != nil && k.kind != keyHash {
-			emit(effect.Effect{Kind: effect.KeyDelete, DB: db, Key: key, Number: int64(effect.Overwritten)})
-		}
-		for range 1 + w.rng.IntN(4) {
-			emit(effect.Effect{Kind: effect.HashSet, DB: db, Key: key, Field: w.pick("field%d", 12), Value: w.value()})
-		}
+		w.grow(emit, db, key, k)
 	case n < 50:
-		if k != nil && k.kind == keyHash {
-			fields := slices.Sorted(maps.Keys(k.fields))
-			emit(effect.Effect{Kind: effect.HashDelete, DB: db, Key: key, Field: []byte(fields[w.rng.IntN(len(fields))])})
-			if len(k.fields) == 0 {
+		if k != nil && k.kind.isCollection() {
+			names := slices.Sorted(maps.Keys(k.elements))
+			name := names[w.rng.IntN(len(names))]
+			for kind, part := range toyParts {
+				if field, ok := strings.CutPrefix(name, part); ok {
+					emit(effect.Effect{Kind: kind, DB: db, Key: key, Field: []byte(field)})
+				}
+			}
+			if len(k.elements) == 0 {
 				emit(effect.Effect{Kind: effect.KeyDelete, DB: db, Key: key})
 			}
 		}
@@ -387,6 +416,47 @@ func (w *toyWorld) effect(emit func(effect.Effect)) {
 		emit(effect.Effect{Kind: effect.DBSwap, DB: db, Number: int64(w.rng.IntN(3))})
 	default:
 		w.record(emit, db)
+	}
+}
+
+// grow changes elements of the collection that key is, or else becomes.
+func (w *toyWorld) grow(emit func(effect.Effect), db uint32, key []byte, k *toyKey) {
+	kind := []keyKind{keyHash, keyHash, keySet, keySortedSet, keyList, keyStream}[w.rng.IntN(6)]
+	if k != nil && k.kind.isCollection() {
+		kind = k.kind
+	} else if k != nil {
+		emit(effect.Effect{Kind: effect.KeyDelete, DB: db, Key: key, Number: int64(effect.Overwritten)})
+	}
+	for range 1 + w.rng.IntN(4) {
+		e := effect.Effect{DB: db, Key: key, Field: w.pick("field%d", 12)}
+		switch kind {
+		case keyHash:
+			e.Kind, e.Value = effect.HashSet, w.value()
+		case keySet:
+			e.Kind = effect.SetAdd
+		case keySortedSet:
+			e.Kind, e.Number = effect.ScoreSet, int64(w.rng.Uint64())
+		case keyList:
+			w.splice(&e, effect.ListSplice, "block")
+		case keyStream:
+			if e.Kind, e.Value = effect.StreamSet, w.value(); w.rng.IntN(2) == 0 {
+				w.splice(&e, effect.StreamSplice, "entry")
+			}
+		}
+		emit(e)
+	}
+}
+
+// splice makes e replace some bytes of its element, often appending.
+func (w *toyWorld) splice(e *effect.Effect, kind effect.Kind, part string) {
+	old := ""
+	if k := w.db(e.DB)[string(e.Key)]; k != nil {
+		old = k.elements[part+string(e.Field)]
+	}
+	e.Kind, e.Value, e.Number = kind, w.value(), int64(len(old))
+	if w.rng.IntN(2) == 0 {
+		e.Number = int64(w.rng.IntN(len(old) + 1))
+		e.Count = int64(w.rng.IntN(len(old) - int(e.Number) + 1))
 	}
 }
 
@@ -413,7 +483,7 @@ func (w *toyWorld) record(emit func(effect.Effect), db uint32) {
 	event := w.value()
 	switch w.rng.IntN(13) {
 	case 9, 10, 11, 12:
-		w.grow(emit, db, owner, key, k, n)
+		w.append(emit, db, owner, key, k, n)
 	case 5:
 		facet := effect.Effect{Kind: effect.FacetSet, DB: db, Key: owner, Field: w.pick("facet%d", 4)}
 		if w.rng.IntN(2) == 0 {
@@ -446,8 +516,8 @@ func (w *toyWorld) record(emit func(effect.Effect), db uint32) {
 	}
 }
 
-// grow appends to a list, or begins one, and trims it now and then.
-func (w *toyWorld) grow(emit func(effect.Effect), db uint32, owner, key []byte, k *toyKey, n int) {
+// append appends to a list, or begins one, and trims it now and then.
+func (w *toyWorld) append(emit func(effect.Effect), db uint32, owner, key []byte, k *toyKey, n int) {
 	x := effect.Effect{Kind: effect.RecordAppend, DB: db, Key: key, OwnerLen: len(owner), Value: w.value(), Event: w.value(),
 		Number: int64(w.rng.IntN(100)), DeadlineMs: w.deadline(), Count: int64(1 + n*2), KeepMs: int64(n%2) * 30}
 	next := uint64(1)

@@ -32,6 +32,31 @@ const (
 	DBFlush Kind = 9
 	// DBSwap exchanges databases DB and Number, owners included.
 	DBSwap Kind = 10
+	// SetAdd makes Field a member of the set Key, creating the set.
+	SetAdd Kind = 11
+	// SetRemove removes the member Field of the set Key. Whoever removes the
+	// last element of a collection emits KeyDelete after it.
+	SetRemove Kind = 12
+	// ScoreSet gives the member Field of the sorted set Key the score whose bits
+	// (IEEE 754) are Number, creating member and sorted set.
+	ScoreSet Kind = 13
+	// ScoreRemove removes the member Field of the sorted set Key.
+	ScoreRemove Kind = 14
+	// ListSplice replaces Count bytes at offset Number of the block Field of the
+	// list Key by Value, creating block and list. Blocks are in the order of
+	// their names.
+	ListSplice Kind = 15
+	// ListDrop removes the block Field of the list Key.
+	ListDrop Kind = 16
+	// StreamSplice is ListSplice for a block of entries of the stream Key.
+	StreamSplice Kind = 17
+	// StreamDrop removes the block Field of the stream Key.
+	StreamDrop Kind = 18
+	// StreamSet attaches Value to the stream Key under the name Field: what it has
+	// beside its entries. It creates the stream.
+	StreamSet Kind = 19
+	// StreamUnset removes what StreamSet attached as Field.
+	StreamUnset Kind = 20
 
 	// RecordPut makes Value (an encoded record) version Number of the memory
 	// record Key. OwnerLen bytes of Key name its owner. DeadlineMs is its
@@ -133,8 +158,14 @@ func fieldsOf(k Kind) (fieldSet, bool) {
 		return hasValue | hasNumber, true
 	case HashSet:
 		return hasField | hasValue, true
-	case HashDelete:
+	case HashDelete, SetAdd, SetRemove, ScoreRemove, ListDrop, StreamDrop, StreamUnset:
 		return hasField, true
+	case ScoreSet:
+		return hasField | hasNumber, true
+	case ListSplice, StreamSplice:
+		return hasField | hasValue | hasNumber | hasCount, true
+	case StreamSet:
+		return hasField | hasValue, true
 	case KeyRename, KeyCopy:
 		return hasField | hasNumber, true
 	case DBFlush:

@@ -16,6 +16,16 @@ var samples = []Effect{
 	{Kind: HashSet, Key: []byte("k"), Field: []byte("f"), Value: []byte("v")},
 	{Kind: HashSet, Key: []byte("k"), Field: []byte("g"), Value: []byte{}},
 	{Kind: HashDelete, DB: 1, Key: []byte("k"), Field: []byte("f")},
+	{Kind: SetAdd, Key: []byte("k"), Field: []byte("m")},
+	{Kind: SetRemove, Key: []byte("k"), Field: []byte("m")},
+	{Kind: ScoreSet, Key: []byte("k"), Field: []byte("m"), Number: -1 << 60},
+	{Kind: ScoreRemove, Key: []byte("k"), Field: []byte("m")},
+	{Kind: ListSplice, Key: []byte("k"), Field: []byte("block"), Number: 5, Count: 3, Value: []byte("bytes")},
+	{Kind: ListDrop, Key: []byte("k"), Field: []byte("block")},
+	{Kind: StreamSplice, Key: []byte("k"), Field: []byte("block"), Number: 5, Count: 3, Value: []byte("bytes")},
+	{Kind: StreamDrop, Key: []byte("k"), Field: []byte("block")},
+	{Kind: StreamSet, Key: []byte("k"), Field: []byte("name"), Value: []byte("v")},
+	{Kind: StreamUnset, Key: []byte("k"), Field: []byte("name")},
 	{Kind: KeyRename, Key: []byte("k"), Field: []byte("to"), Number: 2},
 	{Kind: KeyCopy, Key: []byte("k"), Field: []byte("to"), Number: 0},
 	{Kind: DBFlush, DB: 15, Key: []byte{}},
@@ -92,7 +102,10 @@ func TestSameKeyIsNamedOnce(t *testing.T) {
 // Kind numbers are on disk: this list may only grow.
 func TestKindNumbersAreStable(t *testing.T) {
 	want := map[Kind]uint8{KeyDelete: 1, DeadlineSet: 2, StringSet: 3, StringSplice: 4, HashSet: 5, HashDelete: 6,
-		KeyRename: 7, KeyCopy: 8, DBFlush: 9, DBSwap: 10, RecordPut: 32, RecordForget: 33, RecordDeadline: 34, EventAppend: 35, CommandDone: 36, FacetSet: 37,
+		KeyRename: 7, KeyCopy: 8, DBFlush: 9, DBSwap: 10,
+		SetAdd: 11, SetRemove: 12, ScoreSet: 13, ScoreRemove: 14, ListSplice: 15, ListDrop: 16,
+		StreamSplice: 17, StreamDrop: 18, StreamSet: 19, StreamUnset: 20,
+		RecordPut: 32, RecordForget: 33, RecordDeadline: 34, EventAppend: 35, CommandDone: 36, FacetSet: 37,
 		RecordAppend: 38, ItemPut: 39, Erase: 40}
 	for k, n := range want {
 		if uint8(k) != n {

@@ -4,7 +4,7 @@
 // Layout, all in the machine's byte order because a record never leaves the
 // process:
 //
-//	0   kind (4 bits), flags (4 bits)
+//	0   kind (5 bits), flags (3 bits)
 //	1   access (24 bits)
 //	4   narrow: key length, value length (16 bits each); wide: key length (32)
 //	8   wide only: value length, size of the record in 8-byte units (32 each)
@@ -19,12 +19,12 @@ package table
 import "unsafe"
 
 // MaxKind is the largest kind a record can carry.
-const MaxKind = 15
+const MaxKind = 31
 
 const (
-	flagDeadline = 1 << 4
-	flagWide     = 1 << 5
-	flagDead     = 1 << 6
+	flagDeadline = 1 << 5
+	flagWide     = 1 << 6
+	flagDead     = 1 << 7
 
 	wideHeadMax = 24 // header, wide lengths, deadline
 
@@ -95,16 +95,16 @@ func (e Entry) wideUnits() *uint32 { return (*uint32)(unsafe.Add(e.at, 12)) }
 
 // deadline requires flagDeadline.
 func (e Entry) deadline() *int64 {
-	return (*int64)(unsafe.Add(e.at, 8+(*e.header()&flagWide)>>2))
+	return (*int64)(unsafe.Add(e.at, 8+(*e.header()&flagWide)>>3))
 }
 
 // spans returns where the key begins, and the lengths of key and value.
 func (e Entry) spans() (offset, keyLen, valueLen int) {
 	h := *e.header()
 	if h&flagWide != 0 {
-		return 16 + int(h&flagDeadline)>>1, int(h >> 32), int(*e.wideLen())
+		return 16 + int(h&flagDeadline)>>2, int(h >> 32), int(*e.wideLen())
 	}
-	return 8 + int(h&flagDeadline)>>1, int(h >> 32 & maxNarrow), int(h >> 48)
+	return 8 + int(h&flagDeadline)>>2, int(h >> 32 & maxNarrow), int(h >> 48)
 }
 
 func padded(sizeBytes int) int { return (sizeBytes + 7) &^ 7 }

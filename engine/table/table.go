@@ -330,7 +330,7 @@ func (t *Table) reshape(hash uint64, e Entry, s shape, deadlineMs int64) Entry {
 // moveWithin moves key and value to where shape s expects them, in a record
 // that is large enough for both forms.
 func (t *Table) moveWithin(e Entry, offset, kept int, s shape) {
-	toOffset := 8 + int(s.flags&flagWide)>>2 + int(s.flags&flagDeadline)>>1
+	toOffset := 8 + int(s.flags&flagWide)>>3 + int(s.flags&flagDeadline)>>2
 	if toOffset != offset {
 		copy(unsafe.Slice((*byte)(unsafe.Add(e.at, toOffset)), kept),
 			unsafe.Slice((*byte)(unsafe.Add(e.at, offset)), kept))
