@@ -13,7 +13,8 @@ type memStatsParams struct{ owner []byte }
 
 // memStatsCommand: without an owner the figures are those of all databases.
 // Records that have expired and are not removed yet are counted. What was asked
-// is counted since the server started.
+// is counted since the server started; CONFIG RESETSTAT begins to count anew for the
+// server, not for its owners.
 func memStatsCommand() *Command {
 	return onData(memoryDeclaration(Declaration{
 		Name: "mem.stats", Complexity: "O(1) without an owner O(N), N being the number of owners; with one plus O(E), its retained events",
@@ -63,10 +64,13 @@ func ownerFigures(f *engine.OwnerFigures) []figure {
 	list := kindFigures(f.Records)
 	return append(list,
 		figure{"bytes", f.Bytes}, figure{"versions", f.Versions}, figure{"sessions", f.Sessions},
-		figure{"command_ids", f.CommandIDs}, figure{"waiting_index", f.Unindexed},
+		figure{"command_ids", f.CommandIDs}, figure{"command_ids_dropped", f.DroppedIDs},
+		figure{"waiting_index", f.Unindexed},
+		figure{"vectors", f.Vectors}, figure{"embedded", f.Embedded}, figure{"waiting_embedder", f.Unembedded},
 		figure{"reads", f.Uses.Reads}, figure{"hits", f.Uses.Hits},
 		figure{"recalls", f.Uses.Recalls}, figure{"recall_hits", f.Uses.RecallHits},
 		figure{"writes", f.Uses.Writes}, figure{"committed", f.Uses.Committed},
+		figure{"denied", f.Uses.Denied}, figure{"erased", f.Uses.Erased},
 		figure{"audit_dropped", f.Uses.Unaudited})
 }
 

@@ -96,6 +96,7 @@ func (d *deniedEvents) take() []deniedEvent {
 // Inside EXEC nothing is written yet: its transaction holds locks.
 func (s *Session) auditDenial(c *Command, object []byte) {
 	kind := denialKind{s.User(), c.FullName(), string(object[:min(len(object), denialObjectMax)])}
+	s.Core.Engine.NoteDenied(s.DB, object)
 	s.Core.denied.note(kind, s.client, s.Core.Engine.NowMs())
 	if s.tx == nil {
 		s.Core.writeDenials()

@@ -32,10 +32,21 @@ type Embedder struct {
 	// Query gives the vector of what is searched for, nil if there is none. It may
 	// take long.
 	Query func(text string) []float32
+	// Waiting is how many of an owner's records wait for a vector; of all owners'
+	// when it has no name.
+	Waiting func(space uint32, owner string) int
 }
 
 // UseEmbedder has vectors made by x.
 func (e *Engine) UseEmbedder(x Embedder) { e.embedder = x }
+
+// unembedded is how many records wait for a vector.
+func (e *Engine) unembedded(space uint32, owner string) int64 {
+	if e.embedder.Waiting == nil {
+		return 0
+	}
+	return int64(e.embedder.Waiting(space, owner))
+}
 
 // EmbedQuery is the vector of a text that is searched for, nil without an
 // embedder. Inside EXEC, where everything is locked, nobody is asked.

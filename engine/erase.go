@@ -113,6 +113,7 @@ func (tx *Tx) eraseIn(owner *Owner, scope memory.Scope, event *memory.Event, tot
 			timeMs = erased.TimeMs
 		}
 		tx.Commit()
+		tx.noteErased(owner, s.Records)
 		total.add(&s.Erased)
 		return head, timeMs, nil
 	}

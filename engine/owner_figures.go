@@ -17,18 +17,24 @@ type Uses struct {
 	Recalls, RecallHits atomic.Int64 // searches, and those that found something
 	Writes, Committed   atomic.Int64 // changes asked for, and made
 	Unaudited           atomic.Int64 // audited reads that are no events, because they were too many
+	Denied              atomic.Int64 // lines that their user had no right to
+	Erased              atomic.Int64 // records that were destroyed
 }
 
 // UseFigures is Uses at a moment.
-type UseFigures struct{ Reads, Hits, Recalls, RecallHits, Writes, Committed, Unaudited int64 }
+type UseFigures struct {
+	Reads, Hits, Recalls, RecallHits, Writes, Committed, Unaudited, Denied, Erased int64
+}
 
 func (u *Uses) figures() UseFigures {
-	return UseFigures{u.Reads.Load(), u.Hits.Load(), u.Recalls.Load(), u.RecallHits.Load(), u.Writes.Load(), u.Committed.Load(), u.Unaudited.Load()}
+	return UseFigures{u.Reads.Load(), u.Hits.Load(), u.Recalls.Load(), u.RecallHits.Load(), u.Writes.Load(), u.Committed.Load(),
+		u.Unaudited.Load(), u.Denied.Load(), u.Erased.Load()}
 }
 
 // Reset begins to count anew.
 func (u *Uses) Reset() {
-	for _, counter := range []*atomic.Int64{&u.Reads, &u.Hits, &u.Recalls, &u.RecallHits, &u.Writes, &u.Committed, &u.Unaudited} {
+	for _, counter := range []*atomic.Int64{&u.Reads, &u.Hits, &u.Recalls, &u.RecallHits, &u.Writes, &u.Committed, &u.Unaudited,
+		&u.Denied, &u.Erased} {
 		counter.Store(0)
 	}
 }
@@ -124,6 +130,28 @@ func (tx *Tx) NoteRecallOf(view *OwnerView, scope memory.Scope, found func(yield
 	}
 }
 
+// NoteDenied counts a line on records that was denied because of object, a key or a
+// scope of database db: with its owner, if it is of one that there is.
+func (e *Engine) NoteDenied(db int, object []byte) {
+	e.stats.Records.Denied.Add(1)
+	var name []byte
+	if key, err := e.Layout().ParseKey(object); err == nil {
+		name = key.Owner()
+	} else if scope, err := e.Layout().ParseScope(object); err == nil {
+		name, _ = scope.Owner()
+	}
+	if owner := e.owners.find(e.owners.space(db), name); owner != nil {
+		owner.uses.Denied.Add(1)
+	}
+}
+
+// noteErased counts records of an owner that were destroyed.
+func (tx *Tx) noteErased(owner *Owner, records int64) {
+	for _, u := range []*Uses{&tx.e.stats.Records, &owner.uses} {
+		u.Erased.Add(records)
+	}
+}
+
 func (u *Uses) recall(hit bool) {
 	u.Recalls.Add(1)
 	if hit {
@@ -157,7 +185,11 @@ type OwnerFigures struct {
 	Sessions   int64
 	Facets     int64
 	CommandIDs int64
+	DroppedIDs int64 // command ids that went before their time, since the start
 	Unindexed  int64 // records that a recall reads word by word
+	Vectors    int64 // records and items found by one
+	Embedded   int64 // of them, those whose vector was made here
+	Unembedded int64 // records and items that wait for theirs
 	Uses       UseFigures
 }
 
@@ -178,6 +210,7 @@ func (tx *Tx) OwnerFigures(name []byte) (f OwnerFigures, ok bool) {
 		return f, false
 	}
 	tx.addFigures(&f, owner)
+	f.Unembedded = tx.e.unembedded(owner.space, owner.name)
 	f.Uses = owner.uses.figures()
 	return f, true
 }
@@ -190,6 +223,7 @@ func (tx *Tx) RecordFigures() (f OwnerFigures) {
 			tx.addFigures(&f, owner)
 		}
 	}
+	f.Unembedded = tx.e.unembedded(0, "")
 	f.Uses = tx.e.stats.Records.figures()
 	return f
 }
@@ -208,5 +242,10 @@ func (tx *Tx) addFigures(f *OwnerFigures, owner *Owner) {
 	f.Sessions += int64(owner.sessions.byName.Len())
 	f.Facets += int64(owner.facets.Len())
 	f.CommandIDs += int64(owner.ids.Len())
+	f.DroppedIDs += int64(owner.ids.Dropped())
 	f.Unindexed += int64(owner.index.Stats().Tail)
+	if vectors := owner.viewVectors(); vectors != nil {
+		f.Vectors += int64(vectors.Len())
+	}
+	f.Embedded += int64(len(owner.embedded))
 }

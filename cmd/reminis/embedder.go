@@ -71,6 +71,12 @@ func newEmbedding(e *engine.Engine, embedder embed.Embedder) *embedding {
 			}
 			return vectors[0]
 		},
+		Waiting: func(space uint32, owner string) int {
+			if owner == "" {
+				return m.queue.Waiting()
+			}
+			return m.queue.WaitingOf(int(space), owner)
+		},
 	})
 	return m
 }

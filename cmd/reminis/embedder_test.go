@@ -27,6 +27,12 @@ func TestEmbedderSettings(t *testing.T) {
 	}
 }
 
+// What MEM.STATS has of vectors, in front of the numbers.
+var (
+	waitingFigure  = bulk("waiting_embedder")
+	embeddedFigure = bulk("embedded")
+)
+
 // TestRecallByMeaning: a record without one word of the query is found, because
 // the table has the words close together.
 func TestRecallByMeaning(t *testing.T) {
@@ -43,6 +49,10 @@ func TestRecallByMeaning(t *testing.T) {
 			t.Fatal(got)
 		}
 	}
+	figures := func() string { return client.do("MEM.STATS", "ai:u") + client.do("MEM.STATS") }
+	if got := figures(); strings.Count(got, waitingFigure+number(3)) != 2 || strings.Count(got, embeddedFigure+number(0)) != 2 {
+		t.Errorf("before any vector is made: %q", got)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); m.queue.Run(ctx) }()
@@ -51,6 +61,9 @@ func TestRecallByMeaning(t *testing.T) {
 	}
 	cancel()
 	<-done
+	if got := figures(); strings.Count(got, waitingFigure+number(0)) != 2 || strings.Count(got, embeddedFigure+number(3)) != 2 {
+		t.Errorf("after all vectors are made: %q", got)
+	}
 	if got := client.do("MEM.RECALL", "ai:u", "QUERY", "car", "TOPK", "1", "FORMAT", "PROMPT"); !strings.Contains(got, "automobile") {
 		t.Errorf("%q", got)
 	}

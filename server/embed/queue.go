@@ -78,6 +78,18 @@ func (q *Queue) Waiting() int {
 	return len(q.jobs)
 }
 
+// WaitingOf is the number of an owner's jobs without a result.
+func (q *Queue) WaitingOf(database int, owner string) (jobs int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for i := range q.jobs {
+		if q.jobs[i].Database == database && q.jobs[i].Owner == owner {
+			jobs++
+		}
+	}
+	return jobs
+}
+
 // Missed is how many offers were refused since the start: when it has grown there
 // are records without a vector that no job is for.
 func (q *Queue) Missed() uint64 {

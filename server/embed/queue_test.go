@@ -99,6 +99,9 @@ func (b *trial) outcome() []string {
 func TestQueue(t *testing.T) {
 	b := newTrial()
 	b.offer(t, "a", "", "ccc")
+	if of := []int{b.WaitingOf(1, "a:b"), b.WaitingOf(0, "a:b"), b.WaitingOf(1, "a:c")}; !slices.Equal(of, []int{3, 0, 0}) {
+		t.Errorf("of the owner, its namesake elsewhere and another, there wait %v", of)
+	}
 	if b.Waiting() != 3 || b.Missed() != 0 {
 		t.Errorf("%d wait, %d missed", b.Waiting(), b.Missed())
 	}
