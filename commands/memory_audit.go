@@ -363,7 +363,7 @@ func (a *audited) before() (*memory.Record, error) {
 // shown hides what is encrypted of a version.
 func (a *audited) shown(r *memory.Record, err error) (*memory.Record, error) {
 	if r != nil {
-		mask(a.view.Policy(a.event.Key), r)
+		a.view.Policy(a.event.Key).HideEncrypted(r)
 	}
 	return r, err
 }

@@ -84,7 +84,7 @@ func (p *memDebugParams) state(tx *engine.Tx, view *engine.OwnerView) (state [][
 	add := func(s engine.Stored) bool {
 		var r memory.Record
 		s.Decode(&r)
-		mask(view.Policy(s.Key), &r)
+		view.Policy(s.Key).HideEncrypted(&r)
 		state = append(state, memory.AppendRecordFields(nil, s.Key, &r, s.DeadlineMs))
 		return len(state) <= debugRecordsMax
 	}

@@ -181,6 +181,7 @@ type recalling struct {
 	kinds      [8]bool // wanted, if someKinds
 	someKinds  bool
 	filter     *memory.Filter // nil: none
+	need       *memory.Need   // what the filter needs; nil: nothing that could be looked up
 	vector     []float32      // asked for; nil: none
 	err        error          // the filter's
 	unfiltered bool           // every record of the kinds that stands is wanted
@@ -310,6 +311,9 @@ func (r *recalling) readFilters() (err error) {
 	if p.filter != nil {
 		if r.filter, err = memory.ParseFilter(p.filter); err != nil {
 			return err
+		}
+		if need, ok := r.filter.Need(); ok {
+			r.need = &need
 		}
 	}
 	r.unfiltered = p.tagMatch == 0 && !p.hasFrom && !p.hasTo && p.minConfidence == 0 &&

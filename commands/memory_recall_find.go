@@ -19,6 +19,11 @@ type source struct {
 	view   *engine.OwnerView
 	scope  memory.Scope
 	except *memory.Scope // a scope whose records come from another source
+
+	// among are the documents, ascending, that the filter may hold of; narrowed says
+	// that these are not all.
+	among    []uint64
+	narrowed bool
 }
 
 // sources are the owners of a scope. Where except is given, they are shared.
@@ -31,7 +36,11 @@ func (r *recalling) sources(scope memory.Scope, except *memory.Scope) (list []so
 		if view, err = r.asOf(view); err != nil {
 			return nil, err
 		}
-		list = append(list, source{view, scope, except})
+		from := source{view: view, scope: scope, except: except}
+		if r.need != nil {
+			from.among, from.narrowed = view.Narrow(r.need)
+		}
+		list = append(list, from)
 	}
 	return list, nil
 }
@@ -78,8 +87,17 @@ func (r *recalling) gather(from *source) {
 		}
 		return true
 	}
-	if r.newest > 0 {
+	switch {
+	case r.newest > 0:
 		r.gatherNewest(from, consider)
+		return
+	case from.narrowed:
+		for _, doc := range from.among {
+			// A list is not recalled whole, but by its items.
+			if s, ok := from.view.ByDoc(doc); ok && (s.Item != 0 || !s.IsList()) {
+				consider(s, doc)
+			}
+		}
 		return
 	}
 	eachRecord(from.view, from.scope, nil, func(s engine.Stored, doc uint64) bool {
@@ -128,9 +146,18 @@ func (r *recalling) acceptor(from *source) func(doc uint64) bool {
 		return nil
 	}
 	return func(doc uint64) bool {
+		if from.narrowed && !from.has(doc) {
+			return false
+		}
 		s, ok := from.view.ByDoc(doc)
 		return ok && r.accepts(from, &s)
 	}
+}
+
+// has says whether a document is among those that the filter may hold of.
+func (s *source) has(doc uint64) bool {
+	_, ok := slices.BinarySearch(s.among, doc)
+	return ok
 }
 
 func (r *recalling) searchText(from *source, accept func(doc uint64) bool) {
@@ -221,7 +248,7 @@ func (r *recalling) admits(from *source, s *engine.Stored) bool {
 		(!p.hasFrom || rec.UpdatedMs >= p.from) && (!p.hasTo || rec.UpdatedMs <= p.to) &&
 		(p.tagMatch == 0 || p.tagged(rec)) &&
 		(len(p.schema) == 0 || p.shaped(rec)) &&
-		(r.filter == nil || r.fits(s.Key, rec))
+		(r.filter == nil || r.fits(from.view.Policy(s.Key), rec))
 }
 
 // shaped says whether a record has the schema asked for, in any version unless one
@@ -235,11 +262,11 @@ func (p *memRecallParams) shaped(rec *memory.Record) bool {
 }
 
 // fits says whether the filter holds of what may be shown of a record.
-func (r *recalling) fits(key []byte, rec *memory.Record) bool {
+func (r *recalling) fits(policy *memory.Policy, rec *memory.Record) bool {
 	if r.err != nil {
 		return false
 	}
-	mask(r.tx.Policy(key), rec)
+	policy.HideEncrypted(rec)
 	yes, err := r.filter.Accepts(rec.Value, rec.Text)
 	r.err = err
 	return yes

@@ -121,3 +121,36 @@ func BenchmarkMemLoad(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkMemRecallFilter: one of a hundred values, of 10,000 records.
+func BenchmarkMemRecallFilter(b *testing.B) {
+	records := 10_000
+	if testing.Short() {
+		records = 500
+	}
+	for _, indexed := range []bool{false, true} {
+		s := newTestServer(DefaultTable(), engine.Options{Pool: testPool()})
+		c := s.connect(3)
+		if indexed {
+			c.say("MEM.POLICY", "SET", "bench:user", "INDEX", "$.topic")
+		}
+		for i, line := range spokenLines(rand.New(rand.NewPCG(1, 2)), records) {
+			c.say("MEM.SET", fmt.Sprintf("bench:user:s:%d", i), fmt.Sprintf(`{"text":%q,"topic":"t%d"}`, line, i%100), "KIND", "semantic", "ANCHOR", line)
+		}
+		for _, query := range []bool{false, true} {
+			b.Run(fmt.Sprintf("indexed=%t/query=%t", indexed, query), func(b *testing.B) {
+				line := []string{"MEM.RECALL", "bench:user", "FILTER", `$.topic == "t7"`}
+				if query {
+					line = append(line, "QUERY", "w3 w40 w300")
+				}
+				c.say(line...) // indexes
+				b.ReportAllocs()
+				b.ResetTimer()
+				defer processorTime(b)()
+				for range b.N {
+					c.say(line...)
+				}
+			})
+		}
+	}
+}

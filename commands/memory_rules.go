@@ -166,15 +166,5 @@ func decodePast(tx *engine.Tx, key []byte, s engine.Stored, r *memory.Record) {
 // read the record itself, or that was not asked for by its key.
 func decodeShown(tx *engine.Tx, s engine.Stored, r *memory.Record) {
 	decodeNewest(tx, s, r)
-	mask(tx.Policy(s.Key), r)
-}
-
-// mask hides what is encrypted of a record's value. A value of which that cannot
-// be told is hidden whole.
-func mask(p *memory.Policy, r *memory.Record) {
-	value, err := p.Shown(r.Value, r.Text)
-	if err != nil {
-		value = memory.AppendQuoted(nil, []byte(memory.MaskedText))
-	}
-	r.Value = value
+	tx.Policy(s.Key).HideEncrypted(r)
 }

@@ -49,6 +49,29 @@
 // though MAXLEN trims all but the last few). Items are kept instead for as long
 // as a retained version has them, wherever they are.
 //
+// # Columns
+//
+// A path that a policy indexes is a column of its owner: values in order, with the
+// documents that have them, by which a recall finds what its FILTER may hold of
+// (Narrow); what it finds is still asked the filter, so that answers are the same
+// with and without. Paths that lead to one node at most can be columns; comparisons
+// with a literal and tests that there is something can be looked up, joined by &&
+// (the fewest documents count) and || (all parts must be columns), not what ! is
+// in front of. Columns of an owner are of all its records, whichever scope has the
+// path indexed.
+//
+// A record costs 8 bytes for each column that it has a value in, and a different
+// value its key (a number 9 bytes, a text at most 49) and 8 more. A write pays
+// nothing: the recall that meets more than 64 and a 64th of newer documents adds
+// them (columns.go). The first one pays what it would have paid without columns.
+// Of 10,000 records with a hundred different values, a recall of one value is 0.06
+// ms of processor time instead of 3.1; with a query too, 0.36 instead of 1.7.
+//
+// Rejected: to keep columns up in apply, which every write would pay for, also where
+// nobody filters, and a change of policy would have to rebuild with all shards
+// locked. Rejected: columns in the store, which a restart would read instead of what
+// it reads anyway.
+//
 // # The past
 //
 // Changes and audit events stay in memory until the archive (the store) has

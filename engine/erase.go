@@ -340,6 +340,7 @@ func (o *Owner) eraseRecord(tx *Tx, db int, x *effect.Effect) {
 			o.endItems(key, ^uint64(0))
 		}
 	}
+	o.columns = &columnPlace{} // they have values of what is gone
 	tx.applyKeyDelete(db, key)
 	names := map[string]struct{}{}
 	for name := range slices.Chunk(x.Value, effect.EventNameBytes) {

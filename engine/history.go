@@ -86,6 +86,7 @@ type OwnerView struct {
 	facets  *facetMap
 	index   *recall.View
 	vectors *vector.View
+	columns viewColumns
 	pending []change
 	lost    bool
 	lastSeq uint64
@@ -145,7 +146,7 @@ func (tx *Tx) viewOf(owner *Owner) *OwnerView {
 		consent: owner.consent, rules: tx.Rules(),
 		space: owner.space, records: owner.records.Copy(), items: owner.items.Copy(), docs: owner.docs.Copy(), pinned: owner.pinned.Copy(),
 		profile: owner.profile.Copy(), facets: owner.facets.Copy(),
-		index: owner.index.View(), vectors: owner.viewVectors(), pending: slices.Clip(owner.pending), lost: owner.lost,
+		index: owner.index.View(), vectors: owner.viewVectors(), columns: owner.columns.view(), pending: slices.Clip(owner.pending), lost: owner.lost,
 		lastSeq: owner.lastSeq, nowMs: tx.now, archive: tx.e.archive, forgotten: owner.forgotten,
 		key: owner.key, keyNumber: owner.keyNumber, erased: owner.erased,
 	}

@@ -60,6 +60,7 @@ type Owner struct {
 	items   *btree.BTreeG[item]
 	index   *recall.Index
 	vectors *vector.Index // nil until a record has one
+	columns *columnPlace
 	// embedded are the documents in vectors that came without one; nil: none.
 	embedded map[uint64]struct{}
 	lastDoc  uint64
@@ -180,6 +181,7 @@ func (o *Owner) clear() {
 	o.items = btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
 	o.profile = btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
 	o.index, o.vectors, o.embedded = recall.NewIndex(), nil, nil
+	o.columns = &columnPlace{}
 	o.docs, o.pinned = &btree.Map[uint64, item]{}, &btree.Map[uint64, item]{}
 	o.tally = recordTally{}
 	o.sessions = newSessionIndex(o.sessions.lastMs)

@@ -163,7 +163,7 @@ func (b *pastBuilder) view(indexed bool) *OwnerView {
 	v.records, v.items, v.docs, v.pinned, v.profile = owner.records, owner.items, owner.docs, owner.pinned, owner.profile
 	v.index, v.vectors = owner.index.View(), owner.viewVectors()
 	v.Perishable, v.Seq, v.nowMs, v.head = owner.records.Len(), b.seq, b.nowMs, nil
-	v.facets = &facetMap{}
+	v.facets, v.columns = &facetMap{}, viewColumns{}
 	return &v
 }
 

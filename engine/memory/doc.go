@@ -97,6 +97,12 @@
 // allocates. The rejected alternative, to compile the policies into a tree of
 // segments, saves nothing where a server has a few policies, and cannot hold globs.
 //
+// INDEX says which paths of a value a record is found by: of its text, these alone
+// unless it has an ANCHOR; and FILTER finds records by their values at these paths
+// without looking at all others. A filter says what it needs (Need) in terms of such
+// columns, always a little more than holds: keys of numbers are floats, of texts
+// their first 48 bytes, and the filter itself decides.
+//
 // REDACT works before anything else sees the value: schema, index, history and
 // journal know only what is left of it. HASH is `hmac:` and an HMAC-SHA-256 under
 // the owner's key in hexadecimal; what has that form is taken for a hash, so that

@@ -207,11 +207,15 @@ func (f *Filter) fail(err error) {
 
 // follow is the node that steps lead to, nil when there is none.
 func (f *Filter) follow(steps []step) []byte {
-	value := f.value
-	if err := f.bytes.spend(1 + len(value)); err != nil {
+	if err := f.bytes.spend(1 + len(f.value)); err != nil {
 		f.fail(err)
 		return nil
 	}
+	return followSteps(f.value, steps)
+}
+
+// followSteps is the node of a value that steps lead to, nil when there is none.
+func followSteps(value []byte, steps []step) []byte {
 	for i := range steps {
 		s := &steps[i]
 		if s.name != nil {

@@ -285,6 +285,27 @@ func (p *Policy) Indexed() []string {
 	return p.indexed
 }
 
+// ColumnsOf are the columns that any policy has indexed which may be for a key of
+// the owner, by name. An owner's records have one index for all of them.
+func (s *PolicySet) ColumnsOf(owner []byte) map[string]Column {
+	columns := map[string]Column{}
+	keys := append(bytes.Clone(owner), ':')
+	for _, p := range s.All() {
+		if literal := p.Scope.Literal(); !bytes.HasPrefix(keys, literal) && !bytes.HasPrefix(literal, owner) {
+			continue
+		}
+		for _, setting := range p.Settings {
+			if setting.field != policyIndex {
+				continue
+			}
+			if c, ok := ParseColumn(setting.path); ok {
+				columns[c.Name] = c
+			}
+		}
+	}
+	return columns
+}
+
 // HasQuota says whether the policy bounds what an owner has.
 func (p *Policy) HasQuota() bool { return p != nil && (p.maxRecords != nil || p.maxBytes != nil) }
 
@@ -330,4 +351,14 @@ func (p *Policy) Shown(value []byte, text bool) ([]byte, error) {
 		return value, nil
 	}
 	return Mask(value, p.encrypted, AppendQuoted(nil, []byte(MaskedText)))
+}
+
+// HideEncrypted leaves of a record's value what is shown. A value of which that
+// cannot be told is hidden whole.
+func (p *Policy) HideEncrypted(r *Record) {
+	value, err := p.Shown(r.Value, r.Text)
+	if err != nil {
+		value = AppendQuoted(nil, []byte(MaskedText))
+	}
+	r.Value = value
 }
