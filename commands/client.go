@@ -16,7 +16,7 @@ func clientCommand() *Command {
 		Summary: "A container for client connection commands",
 	},
 		clientIDCommand(), clientNameCommand(), clientSetNameCommand(), clientSetInfoCommand(),
-		clientInfoCommand(), clientListCommand(), clientKillCommand(), clientReplyCommand(),
+		clientInfoCommand(), clientListCommand(), clientKillCommand(), clientReplyCommand(), clientUnblockCommand(),
 		clientSwitchCommand("no-evict", "7.0.0", "Set client eviction mode for the current connection", Admin,
 			func(s *Session) *bool { return &s.NoEvict }),
 		clientSwitchCommand("no-touch", "7.2.0", "Controls whether commands sent by the client will alter the LRU/LFU of the keys they access.", 0,
@@ -353,6 +353,7 @@ func runClientKill(s *Session, p *clientKillParams, w *reply.Writer) error {
 		if self {
 			s.next = CloseAfterReply
 		} else {
+			s.Core.endWait(row.ID) // nothing is to be taken for it any more
 			c.Kill()
 		}
 		return true
@@ -448,6 +449,7 @@ func clientHelpCommand() *Command {
 		"REPLY (ON|OFF|SKIP)", "    Control the replies sent to the current connection.",
 		"SETINFO (LIB-NAME|LIB-VER) <value>", "    Tell the name or version of the client's library.",
 		"SETNAME <name>", "    Assign the name <name> to the current connection.",
+		"UNBLOCK <clientid> [TIMEOUT|ERROR]", "    Unblock the specified blocked client.",
 		"NO-EVICT (ON|OFF)", "    Protect current client connection from eviction.",
 		"NO-TOUCH (ON|OFF)", "    Will not touch LRU/LFU stats when this mode is on.",
 	)

@@ -40,6 +40,7 @@ type Core struct {
 	Observation Observation
 
 	registry registry
+	blocked  blockedSessions
 	events   eventBuffers
 	workers  chan struct{}
 	replies  sync.Pool // *[]byte, of replies that workers make

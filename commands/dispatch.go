@@ -144,9 +144,12 @@ func (s *Session) call(c *Command, argv [][]byte) {
 	} else {
 		err = s.onData(c, args)
 	}
-	if s.next == Retry {
+	if s.next == Retry || s.next == Block {
 		s.writer.Truncate(mark)
 		s.dropTiming()
+		if s.next == Block {
+			s.showMonitors(c, argv)
+		}
 		return
 	}
 	if err != nil {
@@ -173,6 +176,10 @@ func (s *Session) onData(c *Command, args [][]byte) error {
 	tx := s.begin()
 	s.lock(tx, c, args)
 	err := c.data(tx, args, &s.writer)
+	if pending, waits := err.(*wait); waits {
+		s.block(tx, c, args, pending)
+		err = nil
+	}
 	tx.Commit()
 	s.raise(tx.GateSeq())
 	tx.Done()

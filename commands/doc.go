@@ -15,6 +15,12 @@
 // session is parked. Of some commands only some lines are (MEM.GET … AT): a
 // handler of those takes its own locks where none are held, and none inside EXEC.
 //
+// A blocking command that finds nothing returns a wait in the place of an error
+// (blocking.go): its keys, its deadline, and what it answers when its time is over.
+// The session is then blocked, and whoever changes one of the keys runs the same
+// handler again, inside its own transaction; there, Tx.Woken is the key. Inside
+// EXEC it does not wait.
+//
 // Handlers of data commands get a transaction, params and a reply writer, and
 // nothing else: no session, no clock, no locks. Handlers on the session
 // (CLIENT, CONFIG, EXEC) get the session.

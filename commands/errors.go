@@ -50,6 +50,11 @@ const (
 	errNotLFU      Error = "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust."
 	errIsLFU       Error = "ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust."
 
+	errTimeoutFloat    Error = "ERR timeout is not a float or out of range"
+	errTimeoutInteger  Error = "ERR timeout is not an integer or out of range"
+	errTimeoutNegative Error = "ERR timeout is negative"
+	errUnblocked       Error = "UNBLOCKED client unblocked via CLIENT UNBLOCK"
+
 	ErrDecrOverflow     Error = "ERR decrement would overflow"
 	ErrBitOffset        Error = "ERR bit offset is not an integer or out of range"
 	ErrBitValue         Error = "ERR bit is not an integer or out of range"

@@ -131,6 +131,7 @@ type testClient struct {
 	pushed  []byte
 	taken   int // how many of the bytes of the last reply were pushed
 	id      int64
+	blocks  bool // its last command waits
 }
 
 func (s *testServer) connect(proto int) *testClient {
@@ -156,7 +157,20 @@ func (c *testClient) do(argv ...[]byte) []byte {
 	if next == Park {
 		out = (<-c.resumed)(out)
 	}
+	c.blocks = next == Block
 	return out
+}
+
+// awake is what a client that blocked reads once it is served, nothing while it
+// still waits.
+func (c *testClient) awake() []byte {
+	select {
+	case reply := <-c.resumed:
+		c.blocks = false
+		return reply(nil)
+	default:
+		return nil
+	}
 }
 
 // say is do for words, returned as text.

@@ -206,6 +206,10 @@ func (s *Session) callQueued(tx *engine.Tx, q *queued, at time.Time) time.Time {
 	} else {
 		err = c.data(tx, args, &s.writer)
 	}
+	if pending, waits := err.(*wait); waits {
+		pending.none(&s.writer)
+		err = nil
+	}
 	s.tx = nil
 	if err != nil {
 		s.writer.Truncate(mark)

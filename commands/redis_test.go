@@ -2,6 +2,7 @@ package commands
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,6 +64,7 @@ func comparable(t *testing.T, table *Table, lines []string) bool {
 func compare(t *testing.T, clients map[string]*redistest.Conn, lines []string, ours []answer, proto int) {
 	t.Helper()
 	protos := map[string]int{}
+	var control *redistest.Conn
 	for name, client := range clients {
 		client.Send("RESET")
 		for string(client.Next()) != "+RESET\r\n" {
@@ -73,6 +75,12 @@ func compare(t *testing.T, clients map[string]*redistest.Conn, lines []string, o
 	}
 	clients[""].Do("FLUSHALL")
 	for i, line := range lines {
+		if name, ok := awaits(line); ok {
+			if theirs := render(t, nextReplies(clients[name], ours[i].replies), protos[name]); theirs != ours[i].text {
+				t.Errorf("line %d, %s in RESP%d:\nredis %s\nours  %s", i, line, proto, theirs, ours[i].text)
+			}
+			continue
+		}
 		name, command, ok := splitCommand(line)
 		if !ok {
 			continue
@@ -87,10 +95,13 @@ func compare(t *testing.T, clients map[string]*redistest.Conn, lines []string, o
 			argv = append(argv, string(word))
 		}
 		clients[name].Send(argv...)
-		var data []byte
-		for range ours[i].replies {
-			data = append(data, clients[name].Next()...)
+		if n := ours[i].waiting; n > 0 {
+			if control == nil {
+				control = clients[""].Dial()
+			}
+			awaitBlocked(control, n)
 		}
+		data := nextReplies(clients[name], ours[i].replies)
 		protos[name] = protoAfter(argv, data, protos[name])
 		if i+1 < len(lines) && lines[i+1] == anyReply {
 			continue
@@ -98,6 +109,20 @@ func compare(t *testing.T, clients map[string]*redistest.Conn, lines []string, o
 		if theirs := render(t, data, protos[name]); theirs != ours[i].text {
 			t.Errorf("%s in RESP%d:\nredis %s\nours  %s", line, proto, theirs, ours[i].text)
 		}
+	}
+}
+
+func nextReplies(client *redistest.Conn, count int) (data []byte) {
+	for range count {
+		data = append(data, client.Next()...)
+	}
+	return data
+}
+
+// awaitBlocked returns once count clients of the server wait.
+func awaitBlocked(control *redistest.Conn, count int) {
+	want := fmt.Appendf(nil, "\r\nblocked_clients:%d\r\n", count)
+	for !bytes.Contains(control.Do("INFO", "clients"), want) {
 	}
 }
 

@@ -74,6 +74,7 @@ type Session struct {
 	current *announced // what the batch knows of the command that runs, or nil
 	timing  timing
 	lag     lag
+	blocked *blocked // while the session waits for keys
 }
 
 // Next says what the session's driver does after a command.
@@ -84,6 +85,7 @@ const (
 	CloseAfterReply
 	CloseNow
 	Park  // the reply comes through Peer.Resume
+	Block // the same, but a peer that stops sending ends the session
 	Retry // nothing happened: execute the same command again after Peer.Resume
 )
 
@@ -143,6 +145,7 @@ func (s *Session) Watching() int { return s.watch.Len() }
 
 // Close forgets what others know of the session.
 func (s *Session) Close() {
+	s.endBlocked()
 	s.multi.reset()
 	s.endMonitor()
 	s.endSubscriptions()

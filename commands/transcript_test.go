@@ -32,7 +32,8 @@ import (
 //	2 ["f" "v"]
 //	3 {"f" "v"}
 //
-// "b>" is a line of a second client, named b; "@" lets time pass. A reply stands
+// "b>" is a line of a second client, named b; a line that blocks has no reply, and
+// "b<" is where b looks whether it has come. "@" lets time pass. A reply stands
 // on one line: +status, -ERROR text, :1, "bulk", nil, nil-array (RESP2 only),
 // ,1.5 (double), #t, (123 (big number), ="verbatim", [array], ~[set], {map},
 // >[push]; two lines with the protocol in front where the protocols differ; or
@@ -123,7 +124,8 @@ const anyReply = "..."
 // isReply tells a reply from a command line, a comment and a passage of time.
 func isReply(line string) bool {
 	_, _, ok := splitCommand(line)
-	return !ok && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "@")
+	_, waits := awaits(line)
+	return !ok && !waits && !strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "@")
 }
 
 // splitCommand splits "b> GET key" into a client's name and a line.
@@ -132,11 +134,18 @@ func splitCommand(line string) (client, command string, ok bool) {
 	return client, command, ok && strings.Trim(client, "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
+// awaits tells a line "b<", on which client b looks for a reply.
+func awaits(line string) (client string, ok bool) {
+	client, ok = strings.CutSuffix(line, "<")
+	return client, ok && strings.Trim(client, "abcdefghijklmnopqrstuvwxyz") == ""
+}
+
 // answer is what a client reads after a line: its text as transcripts show it, and
 // how many replies it is.
 type answer struct {
 	text    string
 	replies int
+	waiting int // clients that wait, if the line does
 }
 
 // play runs a block in one protocol and returns the answer to each line that is a
@@ -153,6 +162,12 @@ func play(t *testing.T, table *Table, lines []string, proto int, seen map[*Comma
 				t.Fatalf("%q: %v", line, err)
 			}
 			s.clock.nowMs += passed.Milliseconds()
+			s.core.Engine.WaitersLate()
+			continue
+		}
+		if name, ok := awaits(line); ok {
+			data := clients[name].awake()
+			answers[i] = answer{text: render(t, data, clients[name].session.Proto), replies: count(t, data)}
 			continue
 		}
 		name, command, ok := splitCommand(line)
@@ -166,7 +181,10 @@ func play(t *testing.T, table *Table, lines []string, proto int, seen map[*Comma
 		data := clients[name].do(argv...)
 		// HELLO changes the protocol.
 		proto := clients[name].session.Proto
-		answers[i] = answer{render(t, data, proto), count(t, data)}
+		answers[i] = answer{text: render(t, data, proto), replies: count(t, data)}
+		if clients[name].blocks {
+			answers[i].waiting = len(s.core.blocked.byID)
+		}
 		own := data[clients[name].taken:]
 		if c := table.find(argv); c != nil && !bytes.HasPrefix(own, []byte("-")) && string(own) != "+QUEUED\r\n" {
 			seen[c] = true

@@ -226,9 +226,11 @@ func (tx *Tx) applyFlush(db int) {
 		}
 		ks.changedAll(tx, nil)
 		fresh := (*keyspace)(nil)
-		if len(ks.watched) > 0 {
+		if len(ks.watched) > 0 || len(ks.waiting.queues) > 0 {
 			fresh = tx.e.newKeyspace()
 			fresh.watched, ks.watched = ks.watched, nil
+			fresh.waiting, ks.waiting = ks.waiting, waiting{}
+			fresh.waiting.noteAll()
 		}
 		s.spaces[db].Store(fresh)
 		old = append(old, ks)
@@ -251,6 +253,10 @@ func (tx *Tx) applySwap(a, b int) {
 		y.changedAll(tx, x)
 		s.spaces[a].Store(y)
 		s.spaces[b].Store(x)
-		x.watched, y.watched = y.watched, x.watched // a watch is of a number, not of what it names
+		// Who watches or waits does so in a number, not in what it names.
+		x.watched, y.watched = y.watched, x.watched
+		x.waiting, y.waiting = y.waiting, x.waiting
+		x.waiting.noteAll()
+		y.waiting.noteAll()
 	}
 }

@@ -157,6 +157,19 @@
 // and owner that its transaction touched. Only batches that must be durable
 // before they are shown (always; profile and semantic records) raise gates.
 //
+// # Waiting
+//
+// Who waits for keys (waiting.go) is served by the transaction that changes one of
+// them, before its batch is appended: what is brought and what is taken of it are
+// one commit, and nobody comes between. Most serving needs no lock but the
+// changed key's. For a waiter that changes another shard's keys, whoever locks its
+// shards locks all, as long as it waits: such waiters are few, and a lock below
+// those that are held must not be taken.
+//
+// Rejected: to wake the client and let it try again. Another client may be faster,
+// so arrival would give no order, and a value would be shown between being brought
+// and being taken.
+//
 // # Keyspace events
 //
 // A transaction collects what it tells of keys; at Commit that is queued while the

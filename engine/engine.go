@@ -46,6 +46,7 @@ type Engine struct {
 	shards    [shardCount]shard
 	owners    owners
 	expiry    expiry
+	waits     waits
 	indexer   indexer
 	events    events
 	readAudit readAudit
@@ -61,6 +62,8 @@ type shard struct {
 	// gateSeq is the last batch of this shard that must be durable before
 	// anybody sees it (ordering rule: the reply gate).
 	gateSeq uint64
+	// far counts the waiters in this shard that may change others.
+	far int
 	// spaces are atomic for the sake of Prefetch, which reads them unlocked.
 	spaces []atomic.Pointer[keyspace]
 	_      [64]byte // keeps two shards' locks off one cache line
@@ -72,6 +75,7 @@ type keyspace struct {
 	deadlines deadlines
 	objects   objects
 	watched   map[string][]watcher
+	waiting   waiting
 }
 
 // Stats counts what INFO reports of the data. The fields are atomics because
@@ -110,6 +114,7 @@ func Open(o Options) *Engine {
 	}
 	e.owners.open(o.Databases, o.Memory)
 	e.expiry.open()
+	e.waits.open()
 	e.indexer.open()
 	e.readAudit.open()
 	return e

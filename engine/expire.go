@@ -109,7 +109,8 @@ func (e *Engine) SetActiveExpire(on bool) {
 	e.expiry.rouse()
 }
 
-// RunExpiry removes expired keys as their deadlines pass, until StopExpiry.
+// RunExpiry removes expired keys, and ends waits, as their deadlines pass, until
+// StopExpiry.
 func (e *Engine) RunExpiry() {
 	x := &e.expiry
 	x.done.Add(1)
@@ -118,7 +119,7 @@ func (e *Engine) RunExpiry() {
 		timer := time.NewTimer(time.Hour)
 		defer timer.Stop()
 		for {
-			next := e.ExpireDue()
+			next := min(e.ExpireDue(), e.WaitersLate())
 			wait := time.Hour
 			if next != noDeadline {
 				// At least a millisecond, so that a burst of close deadlines

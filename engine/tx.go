@@ -47,6 +47,8 @@ type Tx struct {
 	record    recordTx
 	events    []Event
 	draft     *draft
+	woken     []byte    // see Woken
+	served    []*Waiter // to be told after Commit
 }
 
 // Actor is who causes a change.
@@ -121,6 +123,7 @@ func (tx *Tx) lockMask(mask uint64) {
 		tx.e.shards[bits.TrailingZeros64(m)].mu.Lock()
 	}
 	tx.held |= mask
+	tx.widen()
 }
 
 // within runs f with shard i locked, taking the lock only if the transaction
@@ -144,6 +147,7 @@ func (tx *Tx) Durable() { tx.batch.Durable = tx.batch.Durable || tx.e.Limits.Gat
 // Commit appends the batch to the journal while all locks are held, then
 // releases them. The transaction may be locked and used again afterwards.
 func (tx *Tx) Commit() {
+	tx.serve()
 	if tx.batch.Len() > 0 && !tx.replaying {
 		tx.batch.TimeMs = tx.now
 		if tx.Actor.User != "" && tx.Actor.User != defaultUser {
@@ -167,6 +171,9 @@ func (tx *Tx) Commit() {
 		tx.queueEvents()
 	}
 	tx.unlock()
+	if len(tx.served) > 0 {
+		tx.tellServed()
+	}
 	if told {
 		tx.e.events.deliver()
 	}

@@ -129,8 +129,11 @@ func (ks *keyspace) unwatch(key string, w *Watch) {
 	}
 }
 
-// changed tells the watchers of key that it changed.
+// changed tells the watchers of key, and who waits for it, that it changed.
 func (ks *keyspace) changed(key []byte) {
+	if len(ks.waiting.queues) > 0 {
+		ks.waiting.note(key)
+	}
 	if len(ks.watched) == 0 {
 		return
 	}

@@ -51,6 +51,7 @@ var actionOf = [...]Action{
 	commands.CloseAfterReply: CloseAfterReply,
 	commands.CloseNow:        CloseNow,
 	commands.Park:            Park,
+	commands.Block:           Block,
 	commands.Retry:           Retry,
 }
 

@@ -6,6 +6,7 @@ package reply
 // that range; the range's ends are tested here. It must not know commands.
 
 import (
+	"math"
 	"math/big"
 )
 
@@ -71,6 +72,24 @@ func (a *LongDouble) Add(b *LongDouble) (sum LongDouble, ok bool) {
 	}
 	sum.value.SetPrec(mantissaBits).Add(&a.value, &b.value)
 	return sum, sum.value.MantExp(nil) <= exponentMax
+}
+
+// Milliseconds is a number of seconds in milliseconds, rounded up; what is beyond
+// 64 bits is the least of them, as C's conversion gives it on Redis's platforms.
+func (a *LongDouble) Milliseconds() int64 {
+	if a.value.IsInf() {
+		return math.MinInt64
+	}
+	var ms big.Float
+	ms.SetPrec(mantissaBits).Mul(&a.value, big.NewFloat(1000))
+	whole, accuracy := ms.Int64()
+	switch {
+	case (whole == math.MaxInt64 || whole == math.MinInt64) && accuracy != big.Exact:
+		return math.MinInt64
+	case accuracy == big.Below:
+		return whole + 1
+	}
+	return whole
 }
 
 // Append appends the number as people write it: 17 digits behind the point, without
