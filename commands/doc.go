@@ -139,6 +139,14 @@
 //     a query they are chosen from the 64 newest. Turns are the session's records of
 //     kind session, and items of its lists; without SESSION there are none. A
 //     session is new while it has no record.
+//   - MEM.IMPORT writes the lines of an owner in one change, or none of them. A line
+//     without history is a MEM.SET, with one every version of it in turn, with the
+//     number, the times and the operation that it had. A version that no longer
+//     stood passes consent and redaction but no schema and no quota, which are for
+//     what stands, and has no deadline if that has passed. Times of events are
+//     always this server's, so AT knows nothing from before the import. Over a
+//     record that is here otherwise a history begins anew: that one is forgotten.
+//     A list comes back as an array; the next MEM.APPEND makes it a list again.
 //   - MEM.DIFF's text is a JSON string; a version that never was makes it null.
 //
 // Rejected: MEM.ROLLBACK under the key's lock from the start, which would read

@@ -2,9 +2,6 @@ package commands
 
 import (
 	"bytes"
-	"encoding/binary"
-	"encoding/json"
-	"math"
 	"strconv"
 	"strings"
 
@@ -15,9 +12,10 @@ import (
 	"reminis/engine/memory"
 )
 
-// This file owns MEM.EXPORT and MEM.IMPORT: records as lines of JSON, all of them
-// as of one moment, and back. A line is a record as FORMAT JSON shows it, with
-// `text`, and with `history` where that was asked for.
+// This file owns MEM.EXPORT: records as lines of JSON, all of them as of one
+// moment. A line is a record as FORMAT JSON shows it, with `text`, and with
+// `history` where that was asked for: its versions as MEM.HISTORY shows them, with
+// `text`.
 
 // Lines that one MEM.EXPORT replies.
 const (
@@ -178,7 +176,7 @@ func (x *exporting) line(view *engine.OwnerView, key []byte, changed bool) ([]by
 	line := memory.AppendJSON(nil, []memory.Field{{Name: "key", Kind: memory.FieldText, Bytes: key}, {Name: "forgotten", Kind: memory.FieldFlag, Integer: 1}})
 	if ok {
 		fields := memory.AppendRecordFields(nil, key, &r, s.DeadlineMs)
-		line = memory.AppendJSON(nil, append(fields, memory.Field{Name: "text", Kind: memory.FieldFlag, Integer: int64(flagByte(r.Text))}))
+		line = memory.AppendJSON(nil, append(fields, textField(&r)))
 	}
 	if !x.params.history {
 		if !ok {
@@ -194,6 +192,11 @@ func (x *exporting) line(view *engine.OwnerView, key []byte, changed bool) ([]by
 	return append(appendMapsJSON(line, versions), '}'), nil
 }
 
+// textField says whether a value that is shown as a JSON string is a text.
+func textField(r *memory.Record) memory.Field {
+	return memory.Field{Name: "text", Kind: memory.FieldFlag, Integer: int64(flagByte(r.Text))}
+}
+
 // oneLine is JSON without line breaks: they can only stand between its parts.
 func oneLine(text []byte) []byte {
 	return bytes.ReplaceAll(bytes.ReplaceAll(text, []byte{'\n'}, []byte{' '}), []byte{'\r'}, []byte{' '})
@@ -206,8 +209,9 @@ func (x *exporting) versions(view *engine.OwnerView, key []byte) (versions [][]m
 			return true
 		}
 		var fields []memory.Field
-		if fields, failed = versionFields(view, key, &c); failed == nil {
-			versions = append(versions, fields)
+		var r memory.Record
+		if fields, failed = versionFields(view, key, &c, &r); failed == nil {
+			versions = append(versions, append(fields, textField(&r)))
 		} else if failed == engine.ErrRetention {
 			failed = nil
 		}
@@ -217,182 +221,4 @@ func (x *exporting) versions(view *engine.OwnerView, key []byte) (versions [][]m
 		err = failed
 	}
 	return versions, err
-}
-
-type memImportParams struct{ lines [][]byte }
-
-// memImportCommand: each line is a change of its own and passes every check of
-// MEM.SET. A record that stands as the line says is skipped, so that a repeated
-// import changes nothing; versions begin anew, and history is not carried over.
-func memImportCommand() *Command {
-	return onData(memoryAdminDeclaration(Declaration{
-		Name: "mem.import", Complexity: "O(L*log(N)) where L is the number of lines and N that of their owners' records",
-		Summary: "Write records from lines that MEM.EXPORT gave",
-		Flags:   Write | DenyOOM, Offload: true, Lock: LockNone,
-		Reply: reply.Record(reply.Field{Key: "read", Value: reply.Int()}, reply.Field{Key: "written", Value: reply.Int()},
-			reply.Field{Key: "skipped", Value: reply.Int()}, reply.Field{Key: "failed", Value: reply.Int()}),
-	}), grammar.Compile[memImportParams](
-		grammar.Rest("line", func(p *memImportParams) *[][]byte { return &p.lines }),
-	), runMemImport)
-}
-
-func runMemImport(tx *engine.Tx, p *memImportParams, w *reply.Writer) error {
-	var written, skipped, failed int64
-	set, all := memSetCommand(), tx.HoldsAll()
-	var discard reply.Writer
-	for _, line := range p.lines {
-		done, err := importLine(tx, set, line, &discard)
-		if !all {
-			tx.Commit()
-		}
-		discard.Truncate(0)
-		switch {
-		case err != nil:
-			failed++
-		case done:
-			written++
-		default:
-			skipped++
-		}
-	}
-	writeMap(w, []memory.Field{
-		{Name: "read", Kind: memory.FieldInteger, Integer: int64(len(p.lines))},
-		{Name: "written", Kind: memory.FieldInteger, Integer: written},
-		{Name: "skipped", Kind: memory.FieldInteger, Integer: skipped},
-		{Name: "failed", Kind: memory.FieldInteger, Integer: failed},
-	})
-	return nil
-}
-
-// importedLine is a line as MEM.EXPORT writes it.
-type importedLine struct {
-	Key        string          `json:"key"`
-	Value      json.RawMessage `json:"value"`
-	Text       bool            `json:"text"`
-	Forgotten  bool            `json:"forgotten"`
-	Kind       string          `json:"kind"`
-	Schema     string          `json:"schema"`
-	Confidence *float64        `json:"confidence"`
-	Source     string          `json:"source"`
-	Tags       []string        `json:"tags"`
-	Anchor     string          `json:"anchor"`
-	Vector     []float32       `json:"vector"`
-	Updated    int64           `json:"updated"`
-	ValidFrom  int64           `json:"valid-from"`
-	ValidUntil int64           `json:"valid-until"`
-	Deadline   int64           `json:"deadline"`
-	Pinned     bool            `json:"pinned"`
-	Operator   string          `json:"operator"`
-	Trace      string          `json:"trace"`
-	Reason     string          `json:"reason"`
-	Meta       json.RawMessage `json:"meta"`
-}
-
-// importLine writes one line as MEM.SET would, unless it changes nothing.
-func importLine(tx *engine.Tx, set *Command, text []byte, w *reply.Writer) (written bool, err error) {
-	var line importedLine
-	if err := json.Unmarshal(text, &line); err != nil {
-		return false, ErrImportLine
-	}
-	key, err := tx.Layout().ParseKey([]byte(line.Key))
-	if err != nil {
-		return false, err
-	}
-	if line.Forgotten || line.Deadline != 0 && tx.Past(line.Deadline) {
-		return false, nil
-	}
-	value := []byte(line.Value)
-	if line.Text {
-		var plain string
-		if err := json.Unmarshal(line.Value, &plain); err != nil {
-			return false, ErrImportLine
-		}
-		value = []byte(plain)
-	}
-	lockRecord(tx, key)
-	stood, exists, err := tx.Record(key.Text)
-	if err != nil {
-		return false, err
-	}
-	if exists {
-		var r memory.Record
-		stood.Decode(&r)
-		if line.stands(&r, value) {
-			return false, nil
-		}
-	}
-	return true, set.data(tx, line.arguments(value), w)
-}
-
-// stands says whether the record is what the line says.
-func (l *importedLine) stands(r *memory.Record, value []byte) bool {
-	same := bytes.Equal(r.Value, value) || !r.Text && bytes.Equal(oneLine(r.Value), value)
-	if !same || r.Text != l.Text || r.Kind.String() != l.Kind || r.Pinned != l.Pinned || len(r.Tags) != len(l.Tags) {
-		return false
-	}
-	for i, tag := range l.Tags {
-		if string(r.Tags[i]) != tag {
-			return false
-		}
-	}
-	return (l.Confidence == nil || *l.Confidence == r.Confidence) && string(r.Source) == l.Source && string(r.Anchor) == l.Anchor &&
-		r.ValidFromMs == l.ValidFrom && r.ValidUntilMs == l.ValidUntil && bytes.Equal(r.Vector, l.blob()) &&
-		(bytes.Equal(r.Meta, l.Meta) || len(r.Meta) == 0 && string(l.Meta) == "null")
-}
-
-func (l *importedLine) blob() (blob []byte) {
-	for _, x := range l.Vector {
-		blob = binary.LittleEndian.AppendUint32(blob, math.Float32bits(x))
-	}
-	return blob
-}
-
-// arguments are those of the MEM.SET that writes the line.
-func (l *importedLine) arguments(value []byte) [][]byte {
-	arguments := [][]byte{[]byte(l.Key), value}
-	add := func(words ...string) {
-		for _, word := range words {
-			arguments = append(arguments, []byte(word))
-		}
-	}
-	option := func(word, text string) {
-		if text != "" {
-			add(word, text)
-		}
-	}
-	instant := func(word string, ms int64) {
-		if ms != 0 {
-			add(word, strconv.FormatInt(ms, 10))
-		}
-	}
-	if l.Text {
-		add("TEXT")
-	}
-	add("TAGS", strconv.Itoa(len(l.Tags)))
-	add(l.Tags...)
-	if l.Confidence != nil {
-		add("CONFIDENCE", strconv.FormatFloat(*l.Confidence, 'g', -1, 64))
-	}
-	if blob := l.blob(); len(blob) > 0 {
-		add("VECTOR", string(blob))
-	}
-	if len(l.Meta) > 0 && string(l.Meta) != "null" {
-		add("META", string(l.Meta))
-	}
-	if add("UNPIN"); l.Pinned {
-		arguments[len(arguments)-1] = []byte("PIN")
-	}
-	schema, _, _ := strings.Cut(l.Schema, "@")
-	option("KIND", l.Kind)
-	option("SCHEMA", schema)
-	option("SOURCE", l.Source)
-	option("ANCHOR", l.Anchor)
-	option("BY", l.Operator)
-	option("TRACE", l.Trace)
-	option("REASON", l.Reason)
-	instant("VALIDFROM", l.ValidFrom)
-	instant("VALIDUNTIL", l.ValidUntil)
-	instant("PXAT", l.Deadline)
-	instant("TIME", l.Updated)
-	return arguments
 }

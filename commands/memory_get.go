@@ -311,7 +311,8 @@ func runMemHistory(tx *engine.Tx, p *memHistoryParams, w *reply.Writer) error {
 			}
 			last = append(last[:0], c.Bytes...)
 			var fields []memory.Field
-			if fields, failed = versionFields(view, key.Text, &c); failed == nil {
+			var r memory.Record
+			if fields, failed = versionFields(view, key.Text, &c, &r); failed == nil {
 				versions = append(versions, fields)
 			}
 			if failed == engine.ErrRetention {
@@ -328,20 +329,20 @@ func runMemHistory(tx *engine.Tx, p *memHistoryParams, w *reply.Writer) error {
 	return nil
 }
 
-// versionFields are those of one version, with the operation that made it.
-func versionFields(view *engine.OwnerView, key []byte, c *engine.Change) ([]memory.Field, error) {
-	var r memory.Record
+// versionFields are those of one version, which it reads into r, with the
+// operation that made it.
+func versionFields(view *engine.OwnerView, key []byte, c *engine.Change, r *memory.Record) ([]memory.Field, error) {
 	bytes, err := c.Record()
 	if err != nil {
 		return nil, err
 	}
-	mustDecode(bytes, &r)
+	mustDecode(bytes, r)
 	e, ok, err := view.EventOf(key, c)
 	if err != nil {
 		return nil, err
 	}
 	r.DeadlineMs = c.DeadlineMs
-	fields := memory.AppendHistoryFields(nil, key, &r, c.Seq, e.Op)
+	fields := memory.AppendHistoryFields(nil, key, r, c.Seq, e.Op)
 	if !ok {
 		// The event is not retained, or there is none (a record that came with a
 		// dump): how the version came to be is not known.

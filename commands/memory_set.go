@@ -17,27 +17,65 @@ type memSetParams struct {
 	condition  condition
 	attributes attributes
 	write      writeOptions
+	was        asWritten // of a version that is brought back
 }
 
 // memSetCommand: an existing record keeps its kind, its pin, its schema and its creation;
 // everything else is what this command says.
 func memSetCommand() *Command {
+	return onDataOffloading(memoryDeclaration(Declaration{
+		Name: "mem.set", Complexity: "O(log(N)) where N is the number of the owner's records, plus O(M) for a value of M bytes",
+		Summary: "Write a whole memory record",
+		Flags:   Write | DenyOOM,
+		Reply:   writeShape(),
+	}), memSetGrammar(), func(p *memSetParams) bool { return p.write.needsPast() || len(p.attributes.supersedes) > 0 }, runMemSet)
+}
+
+func memSetGrammar() *grammar.Grammar {
 	clauses := []grammar.Node{
 		grammar.Token("TEXT", func(p *memSetParams) *bool { return &p.text }),
 		grammar.Enum("condition", func(p *memSetParams) *condition { return &p.condition }, "NX", "XX"),
 	}
 	clauses = append(clauses, attributeClauses(func(p *memSetParams) *attributes { return &p.attributes })...)
 	clauses = append(clauses, writeClauses(func(p *memSetParams) *writeOptions { return &p.write })...)
-	return onDataOffloading(memoryDeclaration(Declaration{
-		Name: "mem.set", Complexity: "O(log(N)) where N is the number of the owner's records, plus O(M) for a value of M bytes",
-		Summary: "Write a whole memory record",
-		Flags:   Write | DenyOOM,
-		Reply:   writeShape(),
-	}), grammar.Compile[memSetParams](
+	return grammar.Compile[memSetParams](
 		grammar.Key("key", func(p *memSetParams) *[]byte { return &p.key }, grammar.OW|grammar.Update),
 		grammar.Bytes("value", func(p *memSetParams) *[]byte { return &p.value }),
 		grammar.Options(clauses...),
-	), func(p *memSetParams) bool { return p.write.needsPast() || len(p.attributes.supersedes) > 0 }, runMemSet)
+	)
+}
+
+// asWritten is what a version had where it was written, and has again where it is
+// brought back. What is zero is as for any write.
+type asWritten struct {
+	version   uint64
+	createdMs int64
+	op        memory.Op
+	lasts     bool // it has no deadline, whatever its kind has
+	// passed says that it no longer stood: nothing is asked of it but consent, and
+	// its deadline and schema are these.
+	passed     bool
+	deadlineMs int64
+	schema     []byte
+}
+
+// apply makes r, and the operation that makes it, what they were.
+func (w *asWritten) apply(r *memory.Record, op *memory.Op) {
+	if w.version != 0 {
+		r.Version = w.version
+	}
+	if w.createdMs != 0 {
+		r.CreatedMs = w.createdMs
+	}
+	if w.op.MakesVersion() {
+		*op = w.op
+	}
+	if w.lasts {
+		r.DeadlineMs, r.SlideMs = 0, 0
+	}
+	if w.passed {
+		r.DeadlineMs, r.SlideMs, r.Schema = w.deadlineMs, 0, w.schema
+	}
 }
 
 func writeShape() reply.Shape {
@@ -56,7 +94,7 @@ func runMemSet(tx *engine.Tx, p *memSetParams, w *reply.Writer) error {
 	r.Reset()
 	r.Kind = memory.DefaultKind
 	lockRecords(tx, key, p.attributes.supersedes)
-	c := change{tx: tx, key: key, options: &p.write, whole: true}
+	c := change{tx: tx, key: key, options: &p.write, whole: true, passed: p.was.passed}
 	if len(p.write.id) > 0 {
 		c.payload = p.write.digest(append(p.attributes.parts(), []byte("set"), key.Text, p.value, []byte{flagByte(p.text), byte(p.condition)})...)
 	}
@@ -80,6 +118,7 @@ func runMemSet(tx *engine.Tx, p *memSetParams, w *reply.Writer) error {
 	if !c.exists {
 		op = memory.OpInit
 	}
+	p.was.apply(&r, &op)
 	return c.commit(op, &r, w)
 }
 

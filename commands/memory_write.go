@@ -120,6 +120,7 @@ type change struct {
 	old    memory.Record // what stood, when exists
 	exists bool
 	whole  bool          // the value is what the command says, not what became of an older one
+	passed bool          // the version no longer stood where it was written
 	added  []memory.Item // of the list that the new record is
 
 	supersedes []byte // the record whose validity ends where that of the new one begins

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"errors"
 	"maps"
 	"slices"
@@ -558,14 +559,34 @@ func (v *OwnerView) Version(key []byte, n uint64) (made Change, ok bool, err err
 func (v *OwnerView) EventOf(key []byte, made *Change) (e memory.Event, ok bool, err error) {
 	// Batches without a sequence are the last.
 	at := position(made.Seq)
+	var events []memory.Event
 	err = v.Events(at, at, false, func(_ uint64, event []byte) bool {
+		var e memory.Event
 		_, encoded, bad := memory.SplitLinked(event)
-		if bad == nil && memory.DecodeEvent(slices.Clone(encoded), &e) == nil {
-			ok = e.Version == made.Version && string(e.Key) == string(key)
+		if bad == nil && memory.DecodeEvent(slices.Clone(encoded), &e) == nil && e.Op.MakesVersion() && e.Version == made.Version && string(e.Key) == string(key) {
+			events = append(events, e)
 		}
-		return !ok
+		return true
 	})
-	return e, ok, err
+	if err != nil || len(events) == 0 {
+		return memory.Event{}, false, err
+	}
+	if len(events) == 1 {
+		return events[0], true, nil
+	}
+	// A record that was forgotten and began again in one batch made the version
+	// several times, and each of them has its event.
+	nth, seen := 0, 0
+	err = v.History(key, at, at, false, func(c Change) bool {
+		if c.Kind == effect.RecordPut && c.Version == made.Version {
+			if bytes.Equal(c.Bytes, made.Bytes) || bytes.Equal(c.Bytes, made.head) {
+				nth = seen
+			}
+			seen++
+		}
+		return true
+	})
+	return events[min(nth, len(events)-1)], true, err
 }
 
 // AwaitChain makes the reply wait until the whole chain of a view is durable.

@@ -105,6 +105,9 @@ func (op Op) OfRecord() bool {
 	return op >= OpInit && op <= OpRollback || op == OpGet || op == OpRecall
 }
 
+// MakesVersion says that the operation makes a version of a record.
+func (op Op) MakesVersion() bool { return op >= OpInit && op <= OpAppend || op == OpRollback }
+
 // ParseOp reads an operation's name, in any case.
 func ParseOp(text []byte) (Op, error) {
 	for op := OpInit; op <= OpGrant; op++ {
