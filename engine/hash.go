@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"encoding/binary"
 	"math/rand/v2"
 
 	"reminis/engine/effect"
@@ -49,14 +48,6 @@ type Hash struct {
 	big  *hash
 	wide bool // packed, and beyond Redis's thresholds
 }
-
-const (
-	// wideMaxBytes bounds a packed block beyond Redis's thresholds: half of what
-	// a table takes at least.
-	wideMaxBytes = 4096
-	// wideMaxFields bounds its fields, which are found by walking.
-	wideMaxFields = 64
-)
 
 // Hash reads the hash key: the empty Hash when key does not exist, ErrWrongType
 // when it holds another type.
@@ -275,26 +266,19 @@ func (tx *Tx) applyHashSet(db int, x *effect.Effect) {
 // hashEdit is a hash that is being changed: its packed form in the transaction's
 // buffer, or its table, which is changed in place.
 type hashEdit struct {
-	ks         *keyspace
-	at         Place
-	entry      table.Entry
-	there      bool // entry is a hash
-	kind       uint8
-	deadlineMs int64
-	pack       []byte
-	big        *hash
+	holder
+	kind uint8
+	pack []byte
+	big  *hash
 }
 
 func (tx *Tx) editHash(ks *keyspace, at Place, entry table.Entry, ok bool) hashEdit {
-	edit := hashEdit{ks: ks, at: at, entry: entry, kind: kindHashPack}
-	if ok && typeOf(entry.Kind()) == TypeHash {
-		edit.there, edit.kind, edit.deadlineMs = true, entry.Kind(), entry.DeadlineMs()
-	}
-	switch {
-	case edit.kind == kindHash:
-		edit.big = ks.objects.all[objectRef(entry.Value())].(*hash)
+	edit := hashEdit{holder: holderOf(TypeHash, ks, at, entry, ok), kind: kindHashPack}
+	switch x := edit.object(); {
+	case x != nil:
+		edit.kind, edit.big = edit.stored, x.(*hash)
 	case edit.there:
-		edit.pack = append(tx.buf[:0], entry.Value()...)
+		edit.kind, edit.pack = edit.stored, append(tx.buf[:0], entry.Value()...)
 	default:
 		edit.pack = append(tx.buf[:0], listpack.New(0)...)
 	}
@@ -336,16 +320,10 @@ func (e *hashEdit) store(tx *Tx, db int, key []byte) {
 	if e.pack != nil {
 		tx.buf = e.pack
 	}
-	switch {
-	case e.big == nil && e.there:
-		tx.replacePack(key, e.pack, e.at.hash, e.ks, e.entry, e.kind)
-	case e.big == nil:
-		_, entry := tx.put(db, key, e.kind, e.deadlineMs, len(e.pack))
-		copy(entry.Value(), e.pack)
-	case e.kind == kindHash:
-		e.ks.changed(key)
-	default:
-		tx.putHash(db, key, e.big, e.deadlineMs)
+	if e.big == nil {
+		e.storePack(tx, db, key, e.kind, e.pack)
+	} else {
+		e.storeObject(tx, db, key, kindHash, e.big)
 	}
 	tx.hit = found{}
 }
@@ -362,38 +340,18 @@ func (tx *Tx) hashKind(kind uint8, pack []byte, entries int, field, value []byte
 		entries <= int(limits.HashListpackEntries.Load()) && listpack.Fits(pack, addedBytes) {
 		return kindHashPack, true
 	}
-	return kindHashWide, entries <= wideMaxFields && len(pack)+addedBytes <= wideMaxBytes
-}
-
-// replacePack stores the packed form of a hash that is packed already.
-func (tx *Tx) replacePack(key, pack []byte, hash uint64, ks *keyspace, entry table.Entry, kind uint8) {
-	if len(entry.Value()) != len(pack) || entry.Kind() != kind {
-		entry, _ = ks.keys.Put(hash, key, kind, entry.DeadlineMs(), len(pack))
-	}
-	copy(entry.Value(), pack)
-	ks.changed(key)
-}
-
-func (tx *Tx) putHash(db int, key []byte, h *hash, deadlineMs int64) {
-	ks, entry := tx.put(db, key, kindHash, deadlineMs, objectRefBytes)
-	binary.LittleEndian.PutUint32(entry.Value(), ks.objects.add(h))
+	return kindHashWide, entries <= wideMaxElements && len(pack)+addedBytes <= wideMaxBytes
 }
 
 func (tx *Tx) applyHashDelete(db int, x *effect.Effect) {
-	ks, at, entry, ok := tx.entry(db, x.Key)
-	if !ok {
+	edit := tx.editHash(tx.entry(db, x.Key))
+	if !edit.there {
 		return
 	}
-	switch entry.Kind() {
-	case kindHash:
-		ks.objects.all[objectRef(entry.Value())].(*hash).fields.Delete(table.Hash(x.Field), x.Field)
-		ks.changed(x.Key)
-	case kindHashPack, kindHashWide:
-		pack := append(tx.buf[:0], entry.Value()...)
-		tx.buf = pack
-		if pos := (Hash{pack: pack}).position(x.Field); pos != listpack.None {
-			pack = listpack.DeleteRange(pack, pos, 2)
-			tx.replacePack(x.Key, pack, at.hash, ks, entry, entry.Kind())
-		}
+	if edit.big != nil {
+		edit.big.fields.Delete(table.Hash(x.Field), x.Field)
+	} else if pos := (Hash{pack: edit.pack}).position(x.Field); pos != listpack.None {
+		edit.pack = listpack.DeleteRange(edit.pack, pos, 2)
 	}
+	edit.store(tx, db, x.Key)
 }
