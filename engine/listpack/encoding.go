@@ -25,7 +25,7 @@ func (e Element) AppendTo(buf []byte) []byte {
 // Equal reports whether the element's text is text. It does not allocate.
 func (e Element) Equal(text []byte) bool {
 	if e.Text == nil {
-		n, isInt := parseInt(text)
+		n, isInt := ParseInt(text)
 		return isInt && n == e.Int
 	}
 	return string(e.Text) == string(text)
@@ -247,9 +247,9 @@ func backLength(lp []byte, pos int) int {
 	return -1
 }
 
-// parseInt returns the integer that text is the decimal form of. There is one
+// ParseInt returns the integer that text is the decimal form of. There is one
 // text for each integer: no sign but a minus, no leading zeros, no spaces.
-func parseInt(text []byte) (int64, bool) {
+func ParseInt(text []byte) (int64, bool) {
 	digits := text
 	negative := len(text) > 0 && text[0] == '-'
 	if negative {

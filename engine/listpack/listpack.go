@@ -125,7 +125,7 @@ func Find(lp []byte, from int, text []byte, skip int) int {
 	if from == None {
 		return None
 	}
-	n, isInt := parseInt(text)
+	n, isInt := ParseInt(text)
 	left := 0
 	for pos := from; lp[pos] != endByte; {
 		first := lp[pos]
@@ -163,7 +163,7 @@ func AppendInt(lp []byte, n int64) []byte { return InsertInt(lp, End(lp), n) }
 
 // Insert adds an element before the one at pos; at the end, if pos is End.
 func Insert(lp []byte, pos int, text []byte) []byte {
-	if n, isInt := parseInt(text); isInt {
+	if n, isInt := ParseInt(text); isInt {
 		return InsertInt(lp, pos, n)
 	}
 	lp = splice(lp, pos, 0, stringBytes(len(text)), 1)
@@ -181,7 +181,7 @@ func InsertInt(lp []byte, pos int, n int64) []byte {
 
 // Replace puts another element in the place of the one at pos.
 func Replace(lp []byte, pos int, text []byte) []byte {
-	if n, isInt := parseInt(text); isInt {
+	if n, isInt := ParseInt(text); isInt {
 		return ReplaceInt(lp, pos, n)
 	}
 	lp = splice(lp, pos, elementBytes(lp, pos), stringBytes(len(text)), 0)
