@@ -28,6 +28,10 @@ func (tx *Tx) apply(x *effect.Effect) {
 		tx.applyHashSet(db, x)
 	case effect.HashDelete:
 		tx.applyHashDelete(db, x)
+	case effect.SetAdd:
+		tx.applySetAdd(db, x)
+	case effect.SetRemove:
+		tx.applySetRemove(db, x)
 	case effect.KeyRename:
 		tx.applyKeyRename(db, x)
 	case effect.KeyCopy:

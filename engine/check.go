@@ -3,6 +3,8 @@ package engine
 import (
 	"fmt"
 
+	"reminis/engine/intset"
+	"reminis/engine/listpack"
 	"reminis/engine/table"
 )
 
@@ -35,6 +37,10 @@ func (ks *keyspace) check(shard, db int) error {
 				return false
 			}
 		}
+		if problem := ks.checkSet(x); problem != nil {
+			err = fmt.Errorf("shard %d, database %d: set %q: %w", shard, db, x.Key(), problem)
+			return false
+		}
 		return true
 	})
 	if err != nil {
@@ -47,4 +53,25 @@ func (ks *keyspace) check(shard, db int) error {
 		return fmt.Errorf("shard %d, database %d: %d objects for %d entries that hold one", shard, db, n, withObject)
 	}
 	return nil
+}
+
+// checkSet says what is wrong with the form of a set; entries of other types pass.
+func (ks *keyspace) checkSet(x table.Entry) error {
+	if typeOf(x.Kind()) != TypeSet {
+		return nil
+	}
+	s, _ := setOf(ks, x, true)
+	if s.Len() == 0 {
+		return fmt.Errorf("it has no member")
+	}
+	switch s.kind {
+	case kindSetInts:
+		return intset.Validate(s.block)
+	case kindSetPack:
+		if s.Len() > wideMaxElements || len(s.block) > wideMaxBytes {
+			return fmt.Errorf("%d members in %d bytes are packed", s.Len(), len(s.block))
+		}
+		return listpack.Validate(s.block)
+	}
+	return s.big.table.Check()
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/binary"
 
+	"reminis/engine/effect"
 	"reminis/engine/table"
 )
 
@@ -49,7 +50,7 @@ func (h *holder) object() object {
 // storePack makes the key a packed collection of this kind.
 func (h *holder) storePack(tx *Tx, db int, key []byte, kind uint8, pack []byte) {
 	if !h.there {
-		_, entry := tx.put(db, key, kind, 0, len(pack))
+		_, entry := tx.put(db, key, kind, h.deadlineMs, len(pack))
 		copy(entry.Value(), pack)
 		return
 	}
@@ -69,4 +70,12 @@ func (h *holder) storeObject(tx *Tx, db int, key []byte, kind uint8, x object) {
 	}
 	ks, entry := tx.put(db, key, kind, h.deadlineMs, objectRefBytes)
 	binary.LittleEndian.PutUint32(entry.Value(), ks.objects.add(x))
+}
+
+// addElement puts an effect on one element into the batch whose change was made
+// together with others of its key.
+func (tx *Tx) addElement(kind effect.Kind, key, element []byte) {
+	if !tx.replaying {
+		tx.batch.Add(&effect.Effect{Kind: kind, DB: uint32(tx.DB), Key: key, Field: element})
+	}
 }

@@ -16,36 +16,11 @@ import (
 // here, so a hash that passed the thresholds stays in a packed block, of another
 // kind, while it is small in bytes and fields.
 
-// hash is a large hash: the fields are the keys of a table of its own.
-type hash struct{ fields *table.Table }
-
-func (h *hash) drop() { h.fields.Clear() }
-
-func (h *hash) sizeBytes() int64 {
-	stats := h.fields.Stats()
-	return stats.BlockBytes + stats.BucketBytes
-}
-
-func (h *hash) clone(e *Engine) object {
-	c := &hash{table.New(e.pool)}
-	h.fields.Each(func(x table.Entry) bool {
-		c.set(x.Key(), x.Value())
-		return true
-	})
-	return c
-}
-
-func (h *hash) set(field, value []byte) (added bool) {
-	x, existed := h.fields.Put(table.Hash(field), field, 0, 0, len(value))
-	copy(x.Value(), value)
-	return !existed
-}
-
 // Hash is a hash as a transaction reads it, valid until its next write to it.
 // The zero Hash is empty: a key that does not exist.
 type Hash struct {
 	pack []byte
-	big  *hash
+	big  *elementTable
 	wide bool // packed, and beyond Redis's thresholds
 }
 
@@ -64,7 +39,7 @@ func hashOf(ks *keyspace, x table.Entry) (Hash, error) {
 	case kindHashPack, kindHashWide:
 		return Hash{pack: x.Value(), wide: x.Kind() == kindHashWide}, nil
 	case kindHash:
-		return Hash{big: ks.objects.all[objectRef(x.Value())].(*hash)}, nil
+		return Hash{big: ks.objects.all[objectRef(x.Value())].(*elementTable)}, nil
 	}
 	return Hash{}, ErrWrongType
 }
@@ -72,7 +47,7 @@ func hashOf(ks *keyspace, x table.Entry) (Hash, error) {
 // Len is the number of fields.
 func (h Hash) Len() int {
 	if h.big != nil {
-		return h.big.fields.Len()
+		return h.big.len()
 	}
 	if h.pack == nil {
 		return 0
@@ -84,7 +59,7 @@ func (h Hash) Len() int {
 // value aliases the hash.
 func (h Hash) Get(field, buf []byte) (value []byte, ok bool) {
 	if h.big != nil {
-		x, ok := h.big.fields.Get(table.Hash(field), field)
+		x, ok := h.big.get(field)
 		if !ok {
 			return nil, false
 		}
@@ -117,7 +92,7 @@ func textOf(x listpack.Element, buf []byte) []byte {
 // during the call.
 func (h Hash) Each(visit func(field, value []byte) bool) {
 	if h.big != nil {
-		h.big.fields.Each(func(x table.Entry) bool { return visit(x.Key(), x.Value()) })
+		h.big.table.Each(func(x table.Entry) bool { return visit(x.Key(), x.Value()) })
 		return
 	}
 	if h.pack == nil {
@@ -144,25 +119,14 @@ func (h Hash) Scan(cursor uint64, count int, visit func(field, value []byte)) (n
 		})
 		return 0
 	}
-	seen := 0
-	for steps := 10 * max(count, 1); steps > 0 && seen < count; steps-- {
-		cursor = h.big.fields.Scan(cursor, func(x table.Entry) {
-			seen++
-			visit(x.Key(), x.Value())
-		})
-		if cursor == 0 {
-			break
-		}
-	}
-	return cursor
+	return h.big.scan(cursor, count, func(x table.Entry) { visit(x.Key(), x.Value()) })
 }
 
 // Random visits one field, each equally likely. The hash is not empty.
 func (h Hash) Random(visit func(field, value []byte)) {
 	if h.big != nil {
-		if x, ok := h.big.fields.Random(rand.Uint64()); ok {
-			visit(x.Key(), x.Value())
-		}
+		x := h.big.random()
+		visit(x.Key(), x.Value())
 		return
 	}
 	h.visitAt(listpack.Index(h.pack, 2*rand.IntN(h.Len())), visit)
@@ -190,6 +154,12 @@ func (h Hash) Draw(count int64, visit func(field, value []byte) bool) {
 	}
 }
 
+// Choose visits count of the fields, every choice equally likely. The hash has so
+// many.
+func (h Hash) Choose(count int, visit func(field, value []byte)) {
+	choose(h.Len(), count, h.big, h.Each, visit)
+}
+
 // visitAt visits the field at a position of the packed form.
 func (h Hash) visitAt(pos int, visit func(field, value []byte)) {
 	var fieldBuf, valueBuf [20]byte
@@ -204,9 +174,6 @@ func (h Hash) Pack() []byte {
 	}
 	return h.pack
 }
-
-// Walked says whether a field is found by walking, not by its hash.
-func (h Hash) Walked() bool { return h.big == nil }
 
 // HashSet sets field of the hash key to value and says whether the field is
 // new. The caller has read the hash (type checked); field and value must not
@@ -251,7 +218,7 @@ func (tx *Tx) HashDelete(key, field []byte) bool {
 // Has says whether the hash has field.
 func (h Hash) Has(field []byte) bool {
 	if h.big != nil {
-		_, ok := h.big.fields.Get(table.Hash(field), field)
+		_, ok := h.big.get(field)
 		return ok
 	}
 	return h.position(field) != listpack.None
@@ -269,14 +236,14 @@ type hashEdit struct {
 	holder
 	kind uint8
 	pack []byte
-	big  *hash
+	big  *elementTable
 }
 
 func (tx *Tx) editHash(ks *keyspace, at Place, entry table.Entry, ok bool) hashEdit {
 	edit := hashEdit{holder: holderOf(TypeHash, ks, at, entry, ok), kind: kindHashPack}
 	switch x := edit.object(); {
 	case x != nil:
-		edit.kind, edit.big = edit.stored, x.(*hash)
+		edit.kind, edit.big = edit.stored, x.(*elementTable)
 	case edit.there:
 		edit.kind, edit.pack = edit.stored, append(tx.buf[:0], entry.Value()...)
 	default:
@@ -299,7 +266,7 @@ func (e *hashEdit) set(tx *Tx, field, value []byte) (added bool) {
 	}
 	fits := false
 	if e.kind, fits = tx.hashKind(e.kind, e.pack, entries, field, value); !fits {
-		e.big = &hash{table.New(tx.e.pool)}
+		e.big = newElementTable(tx.e)
 		Hash{pack: e.pack}.Each(func(field, value []byte) bool {
 			e.big.set(field, value)
 			return true
@@ -349,7 +316,7 @@ func (tx *Tx) applyHashDelete(db int, x *effect.Effect) {
 		return
 	}
 	if edit.big != nil {
-		edit.big.fields.Delete(table.Hash(x.Field), x.Field)
+		edit.big.remove(x.Field)
 	} else if pos := (Hash{pack: edit.pack}).position(x.Field); pos != listpack.None {
 		edit.pack = listpack.DeleteRange(edit.pack, pos, 2)
 	}

@@ -12,6 +12,8 @@ type Limits struct {
 	// hash: fields, and bytes of a field or value.
 	HashListpackEntries atomic.Int64
 	HashListpackValue   atomic.Int64
+	// SetIntsetEntries bounds a set of integers that is one sorted block.
+	SetIntsetEntries atomic.Int64
 	// StringMax is the largest string in bytes (proto-max-bulk-len).
 	StringMax atomic.Int64
 	// MaxMemory is maxmemory in bytes, 0 for none.
@@ -32,6 +34,7 @@ type Limits struct {
 func (l *Limits) reset() {
 	l.HashListpackEntries.Store(512)
 	l.HashListpackValue.Store(64)
+	l.SetIntsetEntries.Store(512)
 	l.StringMax.Store(512 << 20)
 	l.GateRecords.Store(true)
 }

@@ -43,8 +43,16 @@ func (t *tape) Append(b *effect.Batch) (uint64, int64) {
 
 type modelValue struct {
 	text       string
-	hash       map[string]string // nil for a string
+	hash       map[string]string
+	set        map[string]bool
 	deadlineMs int64
+}
+
+func (v modelValue) isString() bool { return v.hash == nil && v.set == nil }
+
+func (v modelValue) clone() modelValue {
+	v.hash, v.set = maps.Clone(v.hash), maps.Clone(v.set)
+	return v
 }
 
 type model []map[string]modelValue
@@ -74,8 +82,12 @@ func (m model) String(now int64) string {
 			if !ok {
 				continue
 			}
-			if v.hash == nil {
+			if v.isString() {
 				out += fmt.Sprintf("%d %q = %q @%d\n", db, key, v.text, v.deadlineMs)
+				continue
+			}
+			if v.set != nil {
+				out += fmt.Sprintf("%d %q = set @%d %q\n", db, key, v.deadlineMs, slices.Sorted(maps.Keys(v.set)))
 				continue
 			}
 			out += fmt.Sprintf("%d %q = hash @%d", db, key, v.deadlineMs)
@@ -125,12 +137,33 @@ func contents(t *testing.T, e *Engine) string {
 					out += fmt.Sprintf(" %q:%q", f, fields[f])
 				}
 				out += "\n"
+			case TypeSet:
+				s, err := tx.Set([]byte(key))
+				if err != nil {
+					t.Fatal(err)
+				}
+				members := membersOf(s)
+				if len(members) != s.Len() || len(slices.Compact(slices.Clone(members))) != s.Len() {
+					t.Fatalf("%q: members %q, length %d", key, members, s.Len())
+				}
+				out += fmt.Sprintf("%d %q = set @%d %q\n", db, key, ms, members)
 			}
 		}
 		tx.Commit()
 		tx.Done()
 	}
 	return out
+}
+
+// membersOf are the members of a set, sorted.
+func membersOf(s Set) []string {
+	var members []string
+	s.Each(func(member []byte) bool {
+		members = append(members, string(member))
+		return true
+	})
+	slices.Sort(members)
+	return members
 }
 
 // world is an engine, its model, and where they are.
@@ -147,9 +180,10 @@ const worldDatabases = 3
 
 func (w *world) open() {
 	w.e = Open(Options{Databases: worldDatabases, Journal: w.tape, Clock: w.clock})
-	// Small limits, so that hashes of both forms are common.
+	// Small limits, so that all forms are common.
 	w.e.Limits.HashListpackEntries.Store(8)
 	w.e.Limits.HashListpackValue.Store(20)
+	w.e.Limits.SetIntsetEntries.Store(8)
 }
 
 // restart replays the tape into a fresh engine.
@@ -199,7 +233,7 @@ func (w *world) step() {
 	tx.DB = db
 	now := w.clock.ms
 	v, exists := w.m.get(db, key, now)
-	switch op := w.r.IntN(12); op {
+	switch op := w.r.IntN(16); op {
 	case 0, 1, 2:
 		value, ms := w.value(), w.deadline()
 		tx.LockKeys([][]byte{[]byte(key)})
@@ -207,7 +241,7 @@ func (w *world) step() {
 		w.m[db][key] = modelValue{text: value, deadlineMs: ms}
 	case 3:
 		tx.LockKeys([][]byte{[]byte(key)})
-		if !exists || v.hash == nil {
+		if v.isString() {
 			at, value := w.r.IntN(20), w.value()
 			if len(value) > 0 {
 				tx.SpliceString([]byte(key), at, []byte(value))
@@ -270,6 +304,11 @@ func (w *world) step() {
 		w.move(tx, db, key, other, v, exists)
 	case 11:
 		w.rare(tx, db)
+	default:
+		tx.LockKeys([][]byte{[]byte(key), []byte(other)})
+		if !exists || v.set != nil {
+			w.stepSet(tx, db, key, other, v)
+		}
 	}
 	tx.Commit()
 	tx.Done()
@@ -294,8 +333,81 @@ func (w *world) move(tx *Tx, db int, key, other string, v modelValue, exists boo
 		if rename {
 			delete(w.m[db], key)
 		}
-		v.hash = maps.Clone(v.hash)
-		w.m[target][other] = v
+		w.m[target][other] = v.clone()
+	}
+}
+
+// member is an integer more often than not, of few or of many.
+func (w *world) member() string {
+	switch w.r.IntN(8) {
+	case 0:
+		return w.value()
+	case 1, 2:
+		return fmt.Sprint(w.r.Int64N(200_000) - 100_000)
+	}
+	return fmt.Sprint(w.r.IntN(12))
+}
+
+// stepSet does one operation on a set, or on what may become one.
+func (w *world) stepSet(tx *Tx, db int, key, other string, v modelValue) {
+	set := maps.Clone(v.set)
+	if set == nil {
+		set = map[string]bool{}
+	}
+	was, name := len(set), []byte(key)
+	defer func() {
+		if w.m[db][key] = (modelValue{set: set, deadlineMs: v.deadlineMs}); len(set) == 0 {
+			delete(w.m[db], key)
+		}
+	}()
+	var members [][]byte
+	for range 1 + w.r.IntN(6) {
+		members = append(members, []byte(w.member()))
+	}
+	switch w.r.IntN(8) {
+	case 0, 1, 2, 3:
+		for _, member := range members {
+			set[string(member)] = true
+		}
+		if added := tx.SetAdd(name, members); added != len(set)-was {
+			w.t.Fatalf("SetAdd %s %q: %d", key, members, added)
+		}
+	case 4, 5:
+		for _, member := range members {
+			delete(set, string(member))
+		}
+		if removed := tx.SetRemove(name, members); removed != was-len(set) {
+			w.t.Fatalf("SetRemove %s %q: %d", key, members, removed)
+		}
+	case 6:
+		if was == 0 {
+			return
+		}
+		count, popped := 1+w.r.IntN(was+2), 0
+		tx.SetPop(name, count, func(member []byte) {
+			if !set[string(member)] {
+				w.t.Fatalf("SetPop %s: %q is not there", key, member)
+			}
+			delete(set, string(member))
+			popped++
+		})
+		if popped != min(count, was) {
+			w.t.Fatalf("SetPop %s %d of %d: %d", key, count, was, popped)
+		}
+	case 7:
+		result := tx.NewSetResult()
+		stored := map[string]bool{}
+		for _, member := range members {
+			if result.Add(member) == stored[string(member)] {
+				w.t.Fatalf("%q was new to a result, or not", member)
+			}
+			stored[string(member)] = true
+		}
+		tx.StoreSet([]byte(other), result)
+		w.m[db][other] = modelValue{set: stored}
+		if other == key {
+			set, v.deadlineMs = stored, 0
+		}
 	}
 }
 

@@ -87,6 +87,10 @@ func (tx *Tx) Encoding(key []byte) string {
 		return "listpack"
 	case kindHash, kindHashWide:
 		return "hashtable"
+	case kindSetInts:
+		return "intset"
+	case kindSetPack, kindSet:
+		return "hashtable"
 	case kindMemory:
 		return "record"
 	}

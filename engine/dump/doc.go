@@ -16,16 +16,18 @@
 //	length bytes                 any other string
 //
 // Written are strings (type 0), packed hashes as a listpack (16) and large ones
-// as a count and so many fields and values (4): what Redis 7.0 writes, with its
-// version 10. Read are also the hashes of older servers, ziplist (13) and zipmap
-// (9), and the versions up to 12, in which these types are the same.
+// as a count and so many fields and values (4), sets as an intset (11) or a count
+// and so many members (2): what Redis 7.0 writes, with its version 10. Read are
+// also the hashes of older servers, ziplist (13) and zipmap (9), the packed sets
+// of newer ones, listpack (20), and the versions up to 12, in which these types are
+// the same.
 //
 // # Trust
 //
 // Bytes come from anybody. A reader never panics, never reads beyond its bytes,
 // and allocates in proportion to them, bounded by Limits where compression
 // would allow more. What it returns is checked to the last element: a listpack
-// is walked whole and no field comes twice. Redis 7.0 does this only with
+// is walked whole and no field or member comes twice. Redis 7.0 does this only with
 // sanitize-dump-payload; without it, it may take what crashes it later. In all
 // else the same bytes are accepted: a value may be followed by more, or reach
 // into the footer.

@@ -8,13 +8,11 @@ import "fmt"
 // Redis's types that this package does not read.
 const (
 	typeList          Type = 1
-	typeSet           Type = 2
 	typeSortedSet     Type = 3
 	typeSortedSet2    Type = 5
 	typeModule        Type = 6
 	typeModule2       Type = 7
 	typeListZiplist   Type = 10
-	typeSetIntset     Type = 11
 	typeZsetZiplist   Type = 12
 	typeListQuicklist Type = 14
 	typeStream        Type = 15
@@ -27,14 +25,13 @@ const (
 const (
 	listpackMinBytes = 6 + 1
 	ziplistMinBytes  = ziplistHeadBytes + 1
-	intsetMinBytes   = 4 + 4 + 2
 )
 
 // other returns ErrType for a value of a type that Redis has, another error
 // when it is damaged.
 func (r *Reader) other(t Type) error {
 	switch t {
-	case typeList, typeSet, typeListQuicklist:
+	case typeList, typeListQuicklist:
 		return r.elements(func() error { return nil })
 	case typeSortedSet:
 		return r.elements(r.score)
@@ -47,8 +44,6 @@ func (r *Reader) other(t Type) error {
 		return r.nodes()
 	case typeListZiplist, typeZsetZiplist:
 		return r.packedOther(ziplistMinBytes)
-	case typeSetIntset:
-		return r.packedOther(intsetMinBytes)
 	case typeZsetListpack:
 		return r.packedOther(listpackMinBytes)
 	case typeStream, typeStream2:

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"reminis/engine/intset"
 	"reminis/engine/listpack"
 )
 
@@ -26,10 +27,29 @@ type Value struct {
 	// Pairs are the fields and values of a hash in turn; at least one pair, and
 	// no field twice.
 	Pairs [][]byte
+	// Members are those of a set; at least one, and none twice.
+	Members [][]byte
 }
 
-// IsHash says whether the value is a hash, in whatever form it came.
-func (v *Value) IsHash() bool { return v.Type != TypeString }
+// Content is what a value is, in whatever form it came.
+type Content uint8
+
+const (
+	String Content = iota
+	Set
+	Hash
+)
+
+// Content says what values of a type that is read are.
+func (t Type) Content() Content {
+	switch t {
+	case TypeSet, TypeSetIntset, TypeSetListpack:
+		return Set
+	case TypeHash, TypeHashListpack, TypeHashZiplist, TypeHashZipmap:
+		return Hash
+	}
+	return String
+}
 
 // ErrType is returned for a value of a type that Redis has and this package does
 // not read.
@@ -65,10 +85,16 @@ func (r *Reader) Value() (Value, error) {
 	switch v.Type {
 	case TypeString:
 		v.Text, err = r.String()
+	case TypeSet:
+		v.Members, err = r.strings(1)
+	case TypeSetIntset:
+		v.Members, err = r.packed(intsetMembers)
+	case TypeSetListpack:
+		v.Members, err = r.packed(listpackElements)
 	case TypeHash:
-		v.Pairs, err = r.hash()
+		v.Pairs, err = r.strings(2)
 	case TypeHashListpack:
-		v.Pairs, err = r.packed(listpackPairs)
+		v.Pairs, err = r.packed(listpackElements)
 	case TypeHashZiplist:
 		v.Pairs, err = r.packed(ziplistPairs)
 	case TypeHashZipmap:
@@ -76,8 +102,13 @@ func (r *Reader) Value() (Value, error) {
 	default:
 		err = r.other(v.Type)
 	}
-	if err == nil && v.IsHash() {
-		err = checkPairs(v.Pairs)
+	if err == nil {
+		switch v.Type.Content() {
+		case Set:
+			err = checkNames(v.Members, 1)
+		case Hash:
+			err = checkNames(v.Pairs, 2)
+		}
 	}
 	if err != nil {
 		return Value{}, err
@@ -205,60 +236,72 @@ func (r *Reader) compressed() ([]byte, error) {
 	return expand(data, int(sizeBytes))
 }
 
-// hash reads a count and so many fields and values.
-func (r *Reader) hash() ([][]byte, error) {
+// strings reads a count and so many groups of strings.
+func (r *Reader) strings(group int) ([][]byte, error) {
 	count, err := r.Length()
 	if err != nil {
 		return nil, err
 	}
-	// Every field and value takes a byte at least.
-	if count > uint64(len(r.data)-r.at)/2 {
-		return nil, fmt.Errorf("%w: %d fields in %d bytes", errEnd, count, len(r.data)-r.at)
+	// Every string takes a byte at least.
+	if count > uint64((len(r.data)-r.at)/group) {
+		return nil, fmt.Errorf("%w: %d elements in %d bytes", errEnd, count, len(r.data)-r.at)
 	}
-	pairs := make([][]byte, 2*count)
-	for i := range pairs {
-		if pairs[i], err = r.String(); err != nil {
+	list := make([][]byte, int(count)*group)
+	for i := range list {
+		if list[i], err = r.String(); err != nil {
 			return nil, err
 		}
 	}
-	return pairs, nil
+	return list, nil
 }
 
-// packed reads a string and the pairs in it.
-func (r *Reader) packed(pairsOf func([]byte) ([][]byte, error)) ([][]byte, error) {
+// packed reads a string and the elements in it.
+func (r *Reader) packed(elementsOf func([]byte) ([][]byte, error)) ([][]byte, error) {
 	data, err := r.String()
 	if err != nil {
 		return nil, err
 	}
-	return pairsOf(data)
+	return elementsOf(data)
 }
 
-func listpackPairs(data []byte) ([][]byte, error) {
+func listpackElements(data []byte) ([][]byte, error) {
 	if err := listpack.Validate(data); err != nil {
 		return nil, err
 	}
-	pairs := make([][]byte, 0, listpack.Len(data))
+	list := make([][]byte, 0, listpack.Len(data))
 	for at := listpack.First(data); at != listpack.None; at = listpack.Next(data, at) {
 		x := listpack.Get(data, at)
 		if x.Text == nil {
 			x.Text = x.AppendTo(nil)
 		}
-		pairs = append(pairs, x.Text)
+		list = append(list, x.Text)
 	}
-	return pairs, nil
+	return list, nil
 }
 
-// checkPairs says what is wrong with the fields of a hash.
-func checkPairs(pairs [][]byte) error {
-	if len(pairs) == 0 || len(pairs)%2 != 0 {
-		return fmt.Errorf("dump: a hash of %d fields and values", len(pairs))
+func intsetMembers(data []byte) ([][]byte, error) {
+	if err := intset.Validate(data); err != nil {
+		return nil, err
 	}
-	seen := make(map[string]struct{}, len(pairs)/2)
-	for i := 0; i < len(pairs); i += 2 {
-		if _, twice := seen[string(pairs[i])]; twice {
-			return fmt.Errorf("dump: field %.64q of a hash comes twice", pairs[i])
+	members := make([][]byte, intset.Len(data))
+	for i := range members {
+		members[i] = strconv.AppendInt(nil, intset.At(data, i), 10)
+	}
+	return members, nil
+}
+
+// checkNames says what is wrong with the names of elements, the first of each
+// group.
+func checkNames(list [][]byte, group int) error {
+	if len(list) == 0 || len(list)%group != 0 {
+		return fmt.Errorf("dump: %d strings in a hash or set", len(list))
+	}
+	seen := make(map[string]struct{}, len(list)/group)
+	for i := 0; i < len(list); i += group {
+		if _, twice := seen[string(list[i])]; twice {
+			return fmt.Errorf("dump: element %.64q comes twice", list[i])
 		}
-		seen[string(pairs[i])] = struct{}{}
+		seen[string(list[i])] = struct{}{}
 	}
 	return nil
 }

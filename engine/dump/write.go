@@ -12,10 +12,13 @@ import (
 // Type is the first byte of a value.
 type Type byte
 
-// The types that are read; those written are TypeString, TypeHash and
-// TypeHashListpack.
+// The types that are read; those written are TypeString, TypeSet, TypeSetIntset,
+// TypeHash and TypeHashListpack.
 const (
 	TypeString       Type = 0
+	TypeSet          Type = 2
+	TypeSetIntset    Type = 11
+	TypeSetListpack  Type = 20
 	TypeHash         Type = 4
 	TypeHashZipmap   Type = 9
 	TypeHashZiplist  Type = 13
@@ -59,6 +62,20 @@ func AppendHash(dst []byte, count int, pairs iter.Seq2[[]byte, []byte]) []byte {
 	dst = AppendLength(append(dst, byte(TypeHash)), uint64(count))
 	for field, value := range pairs {
 		dst = AppendString(AppendString(dst, field), value)
+	}
+	return dst
+}
+
+// AppendIntset appends an intset with its type.
+func AppendIntset(dst, ints []byte) []byte {
+	return AppendString(append(dst, byte(TypeSetIntset)), ints)
+}
+
+// AppendSet appends a set of count members with its type.
+func AppendSet(dst []byte, count int, members iter.Seq[[]byte]) []byte {
+	dst = AppendLength(append(dst, byte(TypeSet)), uint64(count))
+	for member := range members {
+		dst = AppendString(dst, member)
 	}
 	return dst
 }
