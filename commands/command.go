@@ -295,6 +295,7 @@ const (
 	Strings      Family = "string"
 	Bitmap       Family = "bitmap"
 	Hashes       Family = "hash"
+	Sets         Family = "set"
 	Connection   Family = "connection"
 	Server       Family = "server"
 	Transactions Family = "transactions"

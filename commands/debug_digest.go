@@ -42,6 +42,7 @@ func (d *digest) mixNumber(n uint32) {
 // The numbers of types in Redis's digests.
 const (
 	digestString = 0
+	digestSet    = 2
 	digestHash   = 4
 	// digestRecord is outside of Redis's numbers.
 	digestRecord = 100
@@ -59,6 +60,16 @@ func (d *digest) mixValue(tx *engine.Tx, key []byte) error {
 		}
 		d.mixNumber(digestString)
 		d.mix(value)
+	case engine.TypeSet:
+		s, err := tx.Set(key)
+		if err != nil {
+			return err
+		}
+		d.mixNumber(digestSet)
+		s.Each(func(member []byte) bool {
+			d.add(member)
+			return true
+		})
 	case engine.TypeHash:
 		h, err := tx.Hash(key)
 		if err != nil {
@@ -166,6 +177,12 @@ func valueBytes(tx *engine.Tx, key []byte) int {
 	case engine.TypeString:
 		value, _ := tx.StringForWrite(key)
 		size = len(value)
+	case engine.TypeSet:
+		s, _ := tx.Set(key)
+		s.Each(func(member []byte) bool {
+			size += len(member)
+			return true
+		})
 	case engine.TypeHash:
 		h, _ := tx.Hash(key)
 		h.Each(func(field, value []byte) bool {

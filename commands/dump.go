@@ -42,6 +42,16 @@ func runDump(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
 		} else {
 			value = dump.AppendHash(nil, h.Len(), h.Each)
 		}
+	case engine.TypeSet:
+		s, err := setForRead(tx, p.key)
+		if err != nil {
+			return err
+		}
+		if ints := s.Ints(); ints != nil {
+			value = dump.AppendIntset(nil, ints)
+		} else {
+			value = dump.AppendSet(nil, s.Len(), s.Each)
+		}
 	case engine.TypeMemory:
 		tx.CountHit(p.key, true)
 		return errDumpRecords
@@ -144,12 +154,15 @@ func readDump(tx *engine.Tx, payload []byte) (dump.Value, error) {
 
 // restoreValue makes the key, which is not there, the value.
 func restoreValue(tx *engine.Tx, p *restoreParams, value *dump.Value, deadlineMs int64) {
-	if value.IsHash() {
+	switch value.Type.Content() {
+	case dump.Hash:
 		tx.HashSetPairs(p.key, value.Pairs)
-		tx.SetDeadline(p.key, deadlineMs)
-	} else {
+	case dump.Set:
+		tx.SetAdd(p.key, value.Members)
+	default:
 		tx.SetString(p.key, value.Text, deadlineMs)
 	}
+	tx.SetDeadline(p.key, deadlineMs)
 	if tx.LFU() && p.frequency >= 0 {
 		tx.SetFrequency(p.key, uint8(p.frequency))
 	}

@@ -307,14 +307,6 @@ func hValsCommand() *Command {
 	})
 }
 
-type hScanParams struct {
-	key []byte
-	scanOptions
-	err error
-}
-
-func (p *hScanParams) options() *scanOptions { return &p.scanOptions }
-
 func hScanCommand() *Command {
 	return onData(Declaration{
 		Name: "hscan", Family: Hashes, Since: "2.8.0",
@@ -322,16 +314,10 @@ func hScanCommand() *Command {
 		Summary:    "Incrementally iterate hash fields and associated values",
 		Flags:      ReadOnly, Tips: []string{nondeterministicOutput},
 		Reply: reply.Tuple(reply.Bulk(), reply.ArrayOf(reply.Bulk())),
-	}, grammar.Compile[hScanParams](
-		grammar.Key("key", func(p *hScanParams) *[]byte { return &p.key }, grammar.RO|grammar.Access),
-		cursorNode((*hScanParams).options),
-		// The options are read only when the key is known to be a hash.
-		grammar.Late(func(p *hScanParams) *error { return &p.err },
-			grammar.Options(matchNode((*hScanParams).options), countNode((*hScanParams).options))),
-	), runHScan)
+	}, elementScanGrammar(), runHScan)
 }
 
-func runHScan(tx *engine.Tx, p *hScanParams, w *reply.Writer) error {
+func runHScan(tx *engine.Tx, p *elementScanParams, w *reply.Writer) error {
 	h, err := hashForRead(tx, p.key)
 	if err != nil {
 		return err

@@ -2,7 +2,6 @@ package commands
 
 import (
 	"math"
-	"math/rand/v2"
 
 	"reminis/commands/grammar"
 	"reminis/commands/reply"
@@ -20,7 +19,10 @@ type hRandParams struct {
 
 // replyMaxBytes bounds a reply whose length the client chooses freely. Redis
 // goes on until the client's output limit closes it.
-const replyMaxBytes = 512 << 20
+const (
+	replyMaxBytes = 512 << 20
+	drawnMax      = replyMaxBytes / 5 // the shortest element takes so many
+)
 
 func hRandFieldCommand() *Command {
 	return onData(Declaration{
@@ -64,7 +66,9 @@ func runHRandField(tx *engine.Tx, p *hRandParams, w *reply.Writer) error {
 	if p.count < 0 || p.count == 1 {
 		return pairs.repeated(h, max(p.count, -p.count))
 	}
-	pairs.distinct(h, int(min(p.count, int64(h.Len()))))
+	count := int(min(p.count, int64(h.Len())))
+	pairs.head(count)
+	h.Choose(count, pairs.write)
 	return nil
 }
 
@@ -94,7 +98,7 @@ func (f fieldWriter) write(field, value []byte) {
 
 // repeated writes count fields, each drawn from all.
 func (f fieldWriter) repeated(h engine.Hash, count int64) error {
-	if count > replyMaxBytes/5 {
+	if count > drawnMax {
 		return ErrReplyTooLong
 	}
 	f.head(int(count))
@@ -108,32 +112,4 @@ func (f fieldWriter) repeated(h engine.Hash, count int64) error {
 		return ErrReplyTooLong
 	}
 	return nil
-}
-
-// distinct writes count of the hash's fields, every choice equally likely: by
-// drawing again when few are wanted of many, else in one walk that takes each
-// field with the chance that what is left to take has in what is left to see.
-func (f fieldWriter) distinct(h engine.Hash, count int) {
-	f.head(count)
-	left := h.Len()
-	if !h.Walked() && count < left/3 {
-		taken := make(map[string]bool, count)
-		for len(taken) < count {
-			h.Random(func(field, value []byte) {
-				if !taken[string(field)] {
-					taken[string(field)] = true
-					f.write(field, value)
-				}
-			})
-		}
-		return
-	}
-	h.Each(func(field, value []byte) bool {
-		if rand.IntN(left) < count {
-			f.write(field, value)
-			count--
-		}
-		left--
-		return count > 0
-	})
 }

@@ -14,17 +14,17 @@ import (
 	"reminis/engine/dump"
 )
 
-// This file compares keys, databases, hashes and serialised values with a real
+// This file compares keys, databases, hashes, sets and serialised values with a real
 // redis-server: random lines and what the keys then hold, and payloads both
 // ways.
 
 // looksAtKeys are lines that show all there is to see of a key.
-var looksAtKeys = [][]string{{"TYPE"}, {"HGETALL"}, {"HLEN"}, {"STRLEN"}, {"OBJECT", "ENCODING"}, {"TTL"}}
+var looksAtKeys = [][]string{{"TYPE"}, {"HGETALL"}, {"HLEN"}, {"SMEMBERS"}, {"SCARD"}, {"STRLEN"}, {"OBJECT", "ENCODING"}, {"TTL"}}
 
 func TestRandomKeysAsRedis(t *testing.T) {
 	redis := redistest.Start(t)
 	r := seeded(t)
-	lines := slices.Concat(hashCommands(), keyCommands(), databaseCommands())
+	lines := slices.Concat(hashCommands(), setCommands(), keyCommands(), databaseCommands())
 	table := DefaultTable()
 	for round := range 8 {
 		proto := 2 + round%2
@@ -45,7 +45,8 @@ func TestRandomKeysAsRedis(t *testing.T) {
 			if r.IntN(8) == 0 {
 				argv = []string{"set", fmt.Sprintf("key:%d", 1+r.IntN(4)), strconv.Itoa(r.IntN(200) - 100)}
 			}
-			if dependsOnClock(argv) {
+			if dependsOnClock(argv) || command.Name == "spop" {
+				// What SPOP takes is each server's own choice.
 				continue
 			}
 			ours, theirs := c.say(argv...), string(redis.Do(argv...))
@@ -93,16 +94,16 @@ func alike(t *testing.T, argv []string, ours, theirs string) bool {
 		return false
 	}
 	switch strings.ToLower(argv[0]) {
-	case "hgetall", "hkeys", "hvals", "keys":
+	case "hgetall", "hkeys", "hvals", "keys", "smembers", "sinter", "sunion", "sdiff":
 		a, b := textsOf(t, []byte(ours)), textsOf(t, []byte(theirs))
 		slices.Sort(a)
 		slices.Sort(b)
 		return slices.Equal(a, b)
-	case "hrandfield", "randomkey":
+	case "hrandfield", "randomkey", "srandmember":
 		return len(textsOf(t, []byte(ours))) == len(textsOf(t, []byte(theirs)))
 	case "ttl", "pttl":
 		return ours[1] != '-' && theirs[1] != '-'
-	case "scan", "hscan", "dump":
+	case "scan", "hscan", "sscan", "dump":
 		return true
 	case "object":
 		return strings.EqualFold(argv[1], "idletime")
@@ -143,7 +144,7 @@ func TestPayloadsAsRedis(t *testing.T) {
 	}
 }
 
-// makeAny makes k a random string or hash.
+// makeAny makes k a random string, hash or set.
 func makeAny(r *rand.Rand, do func(argv ...string)) {
 	text := func() string {
 		switch r.IntN(4) {
@@ -157,8 +158,19 @@ func makeAny(r *rand.Rand, do func(argv ...string)) {
 		return fmt.Sprintf("field-%d", r.IntN(100))
 	}
 	do("DEL", "k")
-	if r.IntN(2) == 0 {
+	switch r.IntN(4) {
+	case 0, 1:
 		do("SET", "k", text()+strings.Repeat(text(), r.IntN(40)))
+		return
+	case 2:
+		numbers, shift := r.IntN(2) == 0, r.IntN(63)
+		for range 1 + r.IntN(30) {
+			if numbers {
+				do("SADD", "k", strconv.Itoa(int(r.Int64()>>shift)))
+			} else {
+				do("SADD", "k", text())
+			}
+		}
 		return
 	}
 	for range 1 + r.IntN(30) {
@@ -176,6 +188,11 @@ func canonical(t *testing.T, say func(argv ...string) string) string {
 	t.Helper()
 	if strings.Contains(say("TYPE", "k"), "string") {
 		return say("GET", "k")
+	}
+	if strings.Contains(say("TYPE", "k"), "set") {
+		members := textsOf(t, []byte(say("SMEMBERS", "k")))
+		slices.Sort(members)
+		return fmt.Sprintf("%q", members)
 	}
 	list := textsOf(t, []byte(say("HGETALL", "k")))
 	pairs := make([]string, 0, len(list)/2)
@@ -224,7 +241,7 @@ func TestDamagedPayloadsAsRedis(t *testing.T) {
 			continue
 		}
 		taken++
-		for _, line := range [][]string{{"TYPE", "k"}, {"GET", "k"}, {"HGETALL", "k"}} {
+		for _, line := range [][]string{{"TYPE", "k"}, {"GET", "k"}, {"HGETALL", "k"}, {"SMEMBERS", "k"}} {
 			if ours, theirs := c.say(line...), string(redis.Do(line...)); !alike(t, line, ours, theirs) {
 				t.Fatalf("%q, %s:\nredis %q\nours  %q", payload, line[0], theirs, ours)
 			}
@@ -248,6 +265,9 @@ var damageable = [][]byte{
 	[]byte("\x10\x1c\x1c\x00\x00\x00\x04\x00\x81f\x02\xdf\xfb\x02\xf1\x00\x10\x03\xe0\x0aabcdefghij\x0c\xff"),
 	[]byte("\x0d\x1b\x1b\x00\x00\x00\x16\x00\x00\x00\x04\x00\x00\x02f1\x04\x02v1\x04\x02f2\x04\x02v2\xff"),
 	[]byte("\x0d//\x00\x00\x00*\x00\x00\x00\x08\x00\x00\xc090\x04\xf1\x02\xfe\x80\x03\xfd\x02\xf0\xff\xff\xff\x05\xd0\x15\xcd[\x07\x06\xe0\xff\xff\xff\xff\xff\xff\xff\x7f\x0a\x02zz\xff"),
+	[]byte("\x02\x03\x01a\x01b\xc0\x05"),
+	[]byte("\x0b\x0e\x02\x00\x00\x00\x03\x00\x00\x00\xff\xff\x01\x00\x02\x00"),
+	[]byte("\x0b\x10\x04\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\x00\x00\x00\x01\x00"),
 	[]byte("\x09\x10\x02\x02f1\x02\x00v1\x02f2\x02\x00v2\xff"),
 	[]byte("\x09\x0b\x01\x01a\x02\x03bbxxx\xff"),
 }

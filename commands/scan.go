@@ -70,6 +70,25 @@ func countNode[T any](field func(T) *scanOptions) grammar.Node {
 		Range(1, math.MaxInt64).FailAs(grammar.OutOfRange, grammar.Syntax).Default(scanCountDefault)
 }
 
+// elementScanParams are those of HSCAN and its kin.
+type elementScanParams struct {
+	key []byte
+	scanOptions
+	err error
+}
+
+func (p *elementScanParams) options() *scanOptions { return &p.scanOptions }
+
+func elementScanGrammar() *grammar.Grammar {
+	return grammar.Compile[elementScanParams](
+		grammar.Key("key", func(p *elementScanParams) *[]byte { return &p.key }, grammar.RO|grammar.Access),
+		cursorNode((*elementScanParams).options),
+		// The options are read only when the key is known to be of the type.
+		grammar.Late(func(p *elementScanParams) *error { return &p.err },
+			grammar.Options(matchNode((*elementScanParams).options), countNode((*elementScanParams).options))),
+	)
+}
+
 type scanParams struct {
 	scanOptions
 	typeName []byte

@@ -46,6 +46,7 @@ func applyLimits(config *Config, core *commands.Core) {
 	apply := func(next *Settings) error {
 		limits.HashListpackEntries.Store(next.HashListpackEntries)
 		limits.HashListpackValue.Store(next.HashListpackValueBytes)
+		limits.SetIntsetEntries.Store(next.SetIntsetEntries)
 		limits.StringMax.Store(int64(next.BulkMaxBytes))
 		limits.MaxMemory.Store(int64(min(next.MaxMemoryBytes, math.MaxInt64)))
 		limits.ConsentRequired.Store(next.MemConsentRequired)
@@ -54,7 +55,7 @@ func applyLimits(config *Config, core *commands.Core) {
 		return nil
 	}
 	_ = apply(config.Settings())
-	config.OnChange(apply, "hash-max-listpack-entries", "hash-max-listpack-value", "proto-max-bulk-len", "maxmemory", "maxmemory-policy", "mem-consent",
+	config.OnChange(apply, "hash-max-listpack-entries", "hash-max-listpack-value", "set-max-intset-entries", "proto-max-bulk-len", "maxmemory", "maxmemory-policy", "mem-consent",
 		"notify-keyspace-events")
 }
 
