@@ -63,6 +63,7 @@ type recordTx struct {
 	pivot   item
 	encoded []byte
 	event   []byte
+	hasher  memory.Hasher
 	record  memory.Record
 	sealing sealing
 	reset   bool // a reset event was appended
@@ -178,14 +179,10 @@ func (tx *Tx) chainEvent(owner *Owner, event *memory.Event, payload []byte) []by
 		event.TimeMs = tx.now
 	}
 	event.TimeMs = max(event.TimeMs, owner.lastMs)
-	event.Seal(&owner.key, payload)
-	encoded := memory.EncodeEvent(tx.buf[:0], event)
-	tx.buf = encoded
-	link, err := memory.NextLink(owner.link, owner.lastSeq, encoded)
-	if err == nil {
-		tx.record.event, err = memory.AppendLinked(tx.record.event[:0], link, encoded)
-	}
-	if err != nil {
+	event.Seal(&tx.record.hasher, &owner.key, payload)
+	tx.buf = memory.EncodeEvent(tx.buf[:0], event)
+	var err error
+	if tx.record.event, err = memory.AppendLinked(tx.record.event[:0], owner.link, owner.lastSeq, tx.buf); err != nil {
 		panic("engine: an event that was just encoded does not decode: " + err.Error())
 	}
 	return tx.record.event

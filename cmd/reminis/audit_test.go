@@ -12,13 +12,8 @@ import (
 func TestAuditLine(t *testing.T) {
 	event := memory.Event{TimeMs: 1700000000000, Op: memory.OpSet, Version: 2, OldVersion: 1, Key: []byte("ai:u1:s1:a"), User: []byte("agent"),
 		Operator: []byte("agent"), Client: []byte("127.0.0.1:4000"), Reason: []byte("two\nlines \"quoted\"")}
-	event.Seal(&memory.OwnerKey{}, nil)
-	encoded := memory.EncodeEvent(nil, &event)
-	link, err := memory.NextLink(memory.Link{}, 0, encoded)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stored, err := memory.AppendLinked(nil, link, encoded)
+	event.Seal(new(memory.Hasher), &memory.OwnerKey{}, nil)
+	stored, err := memory.AppendLinked(nil, memory.Link{}, 0, memory.EncodeEvent(nil, &event))
 	if err != nil {
 		t.Fatal(err)
 	}

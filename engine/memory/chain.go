@@ -28,17 +28,6 @@ type Link [sha256.Size]byte
 // linkDomain keeps links apart from any other SHA-256 of the same bytes.
 const linkDomain = "reminis event 1\x00"
 
-// NextLink gives the link of an encoded event that follows prev. seqBefore is
-// the sequence of the last batch before the event's own that added to the
-// chain, 0 for the first. It fails only on bytes that are no event.
-func NextLink(prev Link, seqBefore uint64, encoded []byte) (Link, error) {
-	var e Event
-	if _, _, err := cutEventHead(encoded, &e); err != nil {
-		return Link{}, err
-	}
-	return nextLink(prev, seqBefore, &e), nil
-}
-
 func nextLink(prev Link, seqBefore uint64, e *Event) Link {
 	var buf [160]byte
 	head := append(buf[:0], linkDomain...)
@@ -52,14 +41,17 @@ func nextLink(prev Link, seqBefore uint64, e *Event) Link {
 	return sha256.Sum256(head)
 }
 
-// AppendLinked appends the stored form of an event: its link, then its bytes.
-// It fails only on bytes that are no event.
-func AppendLinked(dst []byte, link Link, encoded []byte) ([]byte, error) {
+// AppendLinked appends the stored form of an encoded event that follows prev: its
+// link, then its bytes. seqBefore is the sequence of the last batch before the
+// event's own that added to the chain, 0 for the first. It fails only on bytes
+// that are no event.
+func AppendLinked(dst []byte, prev Link, seqBefore uint64, encoded []byte) ([]byte, error) {
 	var e Event
 	in, _, err := cutEventHead(encoded, &e)
 	if err != nil {
 		return dst, err
 	}
+	link := nextLink(prev, seqBefore, &e)
 	dst = effect.AppendEventHead(dst, len(link)+in.pos)
 	return append(append(dst, link[:]...), encoded...), nil
 }

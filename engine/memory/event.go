@@ -19,7 +19,6 @@ package memory
 // bodies are gone, and erasing is to cut a body off: that needs no key.
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 )
@@ -165,27 +164,17 @@ const (
 
 // Seal sets PayloadHash and Salt with the owner's secret. A nil payload leaves
 // the event without a hash; an empty one has one.
-func (e *Event) Seal(secret *OwnerKey, payload []byte) {
+func (e *Event) Seal(h *Hasher, secret *OwnerKey, payload []byte) {
 	if e.Hashed = payload != nil; e.Hashed {
-		e.PayloadHash = PayloadHash(secret, payload)
+		e.PayloadHash = h.PayloadHash(secret, payload)
 	}
-	mac := hmac.New(sha256.New, secret[:])
-	head := append([]byte("salt\x00"), byte(e.Op))
-	head = binary.AppendVarint(head, e.TimeMs)
-	head = binary.AppendUvarint(head, e.Version)
-	mac.Write(head)
-	mac.Write(e.Key)
-	copy(e.Salt[:], mac.Sum(nil))
-}
-
-// PayloadHash is the keyed hash that events hold in place of a payload. Equal
-// payloads of one owner have equal hashes.
-func PayloadHash(secret *OwnerKey, payload []byte) (hash [32]byte) {
-	mac := hmac.New(sha256.New, secret[:])
-	mac.Write([]byte("payload\x00"))
-	mac.Write(payload)
-	mac.Sum(hash[:0])
-	return hash
+	h.begin(secret, "salt\x00")
+	h.message = append(h.message, byte(e.Op))
+	h.message = binary.AppendVarint(h.message, e.TimeMs)
+	h.message = binary.AppendUvarint(h.message, e.Version)
+	h.message = append(h.message, e.Key...)
+	salt := h.sum(secret)
+	copy(e.Salt[:], salt[:])
 }
 
 // EncodeEvent appends the event's binary form, its body in the clear.
@@ -193,21 +182,23 @@ func EncodeEvent(dst []byte, e *Event) []byte {
 	if e.Erased {
 		return appendEventHead(dst, e, eventSealed, &e.digest)
 	}
-	var body []byte
-	body = appendText(body, eventSalt, e.Salt[:])
-	body = appendText(body, eventKey, e.Key)
-	body = appendText(body, eventUser, e.User)
-	body = appendText(body, eventOperator, e.Operator)
-	body = appendText(body, eventClient, e.Client)
-	body = appendText(body, eventCaller, e.Caller)
-	body = appendText(body, eventTrace, e.Trace)
-	body = appendText(body, eventCommandID, e.CommandID)
-	body = appendText(body, eventReason, e.Reason)
+	dst = appendEventHead(dst, e, 0, &e.digest)
+	at := len(dst)
+	dst = appendText(dst, eventSalt, e.Salt[:])
+	dst = appendText(dst, eventKey, e.Key)
+	dst = appendText(dst, eventUser, e.User)
+	dst = appendText(dst, eventOperator, e.Operator)
+	dst = appendText(dst, eventClient, e.Client)
+	dst = appendText(dst, eventCaller, e.Caller)
+	dst = appendText(dst, eventTrace, e.Trace)
+	dst = appendText(dst, eventCommandID, e.CommandID)
+	dst = appendText(dst, eventReason, e.Reason)
 	if e.Hashed {
-		body = appendText(body, eventPayloadHash, e.PayloadHash[:])
+		dst = appendText(dst, eventPayloadHash, e.PayloadHash[:])
 	}
-	digest := sha256.Sum256(body)
-	return append(appendEventHead(dst, e, 0, &digest), body...)
+	digest := sha256.Sum256(dst[at:])
+	copy(dst[at-len(digest):], digest[:])
+	return dst
 }
 
 func appendEventHead(dst []byte, e *Event, flags byte, digest *[32]byte) []byte {
@@ -246,7 +237,7 @@ func DecodeEvent(b []byte, e *Event) error {
 
 // decodeEventHead reads what stands before the body, and finds the body, which
 // must be in the clear or gone.
-func decodeEventHead(b []byte, e *Event) (*reader, error) {
+func decodeEventHead(b []byte, e *Event) (reader, error) {
 	in, flags, err := cutEventHead(b, e)
 	if err != nil {
 		return in, err
@@ -261,9 +252,9 @@ func decodeEventHead(b []byte, e *Event) (*reader, error) {
 }
 
 // cutEventHead reads the head alone.
-func cutEventHead(b []byte, e *Event) (in *reader, flags byte, err error) {
+func cutEventHead(b []byte, e *Event) (in reader, flags byte, err error) {
 	*e = Event{}
-	in = &reader{all: b, what: "event"}
+	in = reader{all: b, what: "event"}
 	codec := in.byte()
 	flags = in.byte()
 	if in.err == nil && codec != codecVersion {

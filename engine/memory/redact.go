@@ -5,7 +5,6 @@ package memory
 // than those who may read the record. It does not know which parts those are.
 
 import (
-	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
@@ -75,10 +74,8 @@ func hashed(plain string, secret *OwnerKey) string {
 	if isHashed(plain) {
 		return plain
 	}
-	mac := hmac.New(sha256.New, secret[:])
-	mac.Write([]byte("redact\x00"))
-	mac.Write([]byte(plain))
-	return hashedPrefix + hex.EncodeToString(mac.Sum(nil))
+	sum := new(Hasher).redacted(secret, plain)
+	return hashedPrefix + hex.EncodeToString(sum[:])
 }
 
 func isHashed(plain string) bool {

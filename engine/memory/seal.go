@@ -14,8 +14,6 @@ package memory
 import (
 	"crypto/aes"
 	"crypto/cipher"
-	"crypto/hmac"
-	"crypto/sha256"
 
 	"reminis/engine/effect"
 )
@@ -29,9 +27,8 @@ type Cipher struct{ aead cipher.AEAD }
 
 // NewCipher derives the cipher of an owner.
 func NewCipher(key *OwnerKey) *Cipher {
-	mac := hmac.New(sha256.New, key[:])
-	mac.Write([]byte("seal\x00"))
-	block, err := aes.NewCipher(mac.Sum(nil))
+	derived := new(Hasher).sealingKey(key)
+	block, err := aes.NewCipher(derived[:])
 	if err != nil {
 		panic("memory: a key of 32 bytes is none: " + err.Error())
 	}
