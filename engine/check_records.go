@@ -129,7 +129,7 @@ func (o *Owner) check(entries int) error {
 	}
 	for i := range o.pending {
 		if c := &o.pending[i]; c.seq == 0 || i > 0 && c.seq < o.pending[i-1].seq {
-			return fmt.Errorf("change %d of %q is out of order: batch %d", i, c.key, c.seq)
+			return fmt.Errorf("change %d of %q is out of order: batch %d", i, c.key(), c.seq)
 		}
 	}
 	return err

@@ -203,7 +203,7 @@ func (tx *Tx) survey(owner *Owner, scope memory.Scope) (*survey, error) {
 		return true
 	})
 	for i := range s.view.pending {
-		note([]byte(s.view.pending[i].key))
+		note(s.view.pending[i].key())
 	}
 	if tx.e.eraser != nil {
 		if err := tx.e.eraser.Names(owner.space, []byte(owner.name), note); err != nil {
@@ -311,7 +311,7 @@ func (tx *Tx) applyErase(db int, x *effect.Effect) {
 		owner.erase(tx, db)
 	}
 	owner.erasing = append(owner.erasing, string(x.Key))
-	owner.remember(tx, change{kind: x.Kind}, nil)
+	owner.remember(tx, &effect.Effect{Kind: x.Kind}, nil)
 }
 
 // erase empties an owner: what is left is its chain of heads and that its
@@ -347,10 +347,10 @@ func (o *Owner) eraseRecord(tx *Tx, db int, x *effect.Effect) {
 		names[string(name)] = struct{}{}
 	}
 	o.erasePending(func(c *change) bool {
-		if c.key == string(key) {
+		if string(c.key()) == string(key) {
 			return true
 		}
-		_, named := names[string(effect.EventName(c.event))]
+		_, named := names[string(effect.EventName(c.event()))]
 		return named
 	})
 }
@@ -365,14 +365,15 @@ func (o *Owner) erasePending(gone func(c *change) bool) {
 	for i := range o.pending {
 		c := o.pending[i]
 		if gone(&c) {
-			if c.event == nil {
+			event := c.event()
+			if event == nil {
 				continue
 			}
-			head, err := memory.EraseEvent(nil, c.event)
+			head, err := memory.EraseEvent(nil, event)
 			if err != nil {
 				panic("engine: an event that is kept does not decode: " + err.Error())
 			}
-			c = change{seq: c.seq, timeMs: c.timeMs, kind: effect.EventAppend, event: head}
+			c = newChange(&effect.Effect{Kind: effect.EventAppend, Event: head}, nil).at(c.seq, c.timeMs)
 		}
 		kept = append(kept, c)
 	}

@@ -33,8 +33,8 @@ func (tx *Tx) Names(v *OwnerView, scope memory.Scope, past bool) (names []string
 	})
 	if past {
 		for i := range v.pending {
-			if c := &v.pending[i]; c.kind.ChangesRecord() {
-				note([]byte(c.key))
+			if c := &v.pending[i]; c.kind().ChangesRecord() {
+				note(c.key())
 			}
 		}
 		if tx.e.eraser != nil {

@@ -75,7 +75,7 @@ func (tx *Tx) applyFacetSet(db int, x *effect.Effect) {
 	}
 	owner.ruleChanged(&tx.e.owners, x)
 	owner.sessionChanged(x)
-	owner.remember(tx, change{kind: x.Kind}, x.Event)
+	owner.remember(tx, x, nil)
 }
 
 // facetMap is an owner's facets by name. Copies share what they have.

@@ -288,7 +288,7 @@ const ErrRetention Error = "ERR that is before the retained history"
 func (v *OwnerView) History(key []byte, fromSeq, toSeq uint64, reverse bool, visit func(c Change) bool) error {
 	past := &pastList{view: v, key: key}
 	m := v.merge(fromSeq, toSeq, reverse, func(c *change) bool {
-		return !c.kind.ChangesRecord() || c.key != string(key) || v.hidesVersion(c.kind, c.value) || visit(v.change(c, past))
+		return !c.kind().ChangesRecord() || string(c.key()) != string(key) || v.hidesVersion(c.kind(), c.value()) || visit(v.change(c, past))
 	})
 	if v.archive != nil && fromSeq <= v.Seq {
 		opener, failed := v.opener(), error(nil)
@@ -318,14 +318,16 @@ func (v *OwnerView) change(c *change, past *pastList) Change {
 	if c.seq == 0 {
 		timeMs = v.nowMs
 	}
-	return past.of(Change{Seq: c.seq, TimeMs: timeMs, Kind: c.kind, Version: c.version, DeadlineMs: c.deadlineMs, Bytes: c.value})
+	facts := c.facts()
+	return past.of(Change{Seq: c.seq, TimeMs: timeMs, Kind: c.kind(), Version: facts.version, DeadlineMs: facts.deadlineMs, Bytes: c.value()})
 }
 
 // Events visits the owner's retained events in the same way. event is the
 // stored form: link and encoded event.
 func (v *OwnerView) Events(fromSeq, toSeq uint64, reverse bool, visit func(seq uint64, event []byte) bool) error {
 	m := v.merge(fromSeq, toSeq, reverse, func(c *change) bool {
-		return c.event == nil || visit(c.seq, c.event)
+		event := c.event()
+		return event == nil || visit(c.seq, event)
 	})
 	if v.archive != nil && fromSeq <= v.Seq {
 		opener := v.opener()
@@ -417,8 +419,8 @@ func (v *OwnerView) KeysEver() ([]string, error) {
 		return true
 	})
 	for i := range v.pending {
-		if key := v.pending[i].key; key != "" {
-			keys[key] = struct{}{}
+		if key := v.pending[i].key(); len(key) > 0 {
+			keys[string(key)] = struct{}{}
 		}
 	}
 	var bad error

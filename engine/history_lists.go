@@ -144,8 +144,9 @@ func (p *pastList) collect() {
 	}
 	p.pending = map[listItem][]byte{}
 	for i := range p.view.pending {
-		if c := &p.view.pending[i]; c.kind == effect.ItemPut && c.key == string(p.key) {
-			p.pending[listItem{c.list, c.version}] = c.value
+		if c := &p.view.pending[i]; c.kind() == effect.ItemPut && string(c.key()) == string(p.key) {
+			facts := c.facts()
+			p.pending[listItem{facts.list, facts.version}] = c.value()
 		}
 	}
 }

@@ -253,7 +253,7 @@ func (tx *Tx) applyRecordAppend(db int, x *effect.Effect) {
 		tx.putEntry(db, x, it)
 	}
 	if r.Kind.Journaled() {
-		owner.remember(tx, change{kind: x.Kind, key: string(x.Key), version: uint64(x.Number), deadlineMs: x.DeadlineMs, list: x.List, value: it.record()}, x.Event)
+		owner.remember(tx, x, it)
 	}
 }
 
@@ -279,7 +279,7 @@ func (tx *Tx) applyItemPut(db int, x *effect.Effect) {
 		tx.e.indexer.offer(owner)
 	}
 	if r.Kind.Journaled() {
-		owner.remember(tx, change{kind: x.Kind, key: string(x.Key), version: uint64(x.Number), list: x.List, value: it.record()}, nil)
+		owner.remember(tx, x, it)
 	}
 }
 

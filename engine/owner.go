@@ -2,13 +2,11 @@ package engine
 
 import (
 	"encoding/binary"
-	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/tidwall/btree"
 
-	"reminis/engine/effect"
 	"reminis/engine/memory"
 	"reminis/engine/recall"
 	"reminis/engine/table"
@@ -105,19 +103,6 @@ type Owner struct {
 	// what the batch erases that has no sequence yet.
 	erased  erasures
 	erasing []string
-}
-
-// change is one change of a record or one event, as history needs it.
-type change struct {
-	seq        uint64
-	timeMs     int64
-	kind       effect.Kind
-	key        string
-	version    uint64 // of an ItemPut the item's number
-	deadlineMs int64
-	list       uint64 // of a RecordAppend or an ItemPut
-	value      []byte // encoded record or item, nil when the change has none
-	event      []byte // link and encoded event, nil when there is none
 }
 
 // item is a record in its owner's tree: one block without pointers.
@@ -232,7 +217,7 @@ type owners struct {
 	mu sync.RWMutex
 	// spaceOf maps a database to its owners' space: SWAPDB exchanges numbers,
 	// not owners. It changes only with all shards locked.
-	spaceOf []uint32
+	spaceOf []atomic.Uint32
 	spaces  map[uint32]*ownerSpace
 	// unarchived are the owners with pending changes.
 	unarchived map[*Owner]struct{}
@@ -261,7 +246,7 @@ func (o *owners) open(databases int, options MemoryOptions) {
 		options.Keys = &memoryKeyring{}
 	}
 	o.options = options
-	o.spaceOf = make([]uint32, databases)
+	o.spaceOf = make([]atomic.Uint32, databases)
 	o.clear()
 }
 
@@ -270,7 +255,7 @@ func (o *owners) clear() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for db := range o.spaceOf {
-		o.spaceOf[db] = uint32(db)
+		o.spaceOf[db].Store(uint32(db))
 	}
 	o.spaces = map[uint32]*ownerSpace{}
 	o.unarchived = map[*Owner]struct{}{}
@@ -280,9 +265,9 @@ func (o *owners) clear() {
 
 // Spaces takes the mapping of databases to spaces from the store.
 func (e *Engine) Spaces(spaceOf []uint32) {
-	e.owners.mu.Lock()
-	defer e.owners.mu.Unlock()
-	copy(e.owners.spaceOf, spaceOf)
+	for db := range min(len(spaceOf), len(e.owners.spaceOf)) {
+		e.owners.spaceOf[db].Store(spaceOf[db])
+	}
 }
 
 // Layout says how keys name their owner.
@@ -291,11 +276,7 @@ func (e *Engine) Layout() memory.Layout { return e.owners.options.Layout }
 // Layout says how keys name their owner.
 func (tx *Tx) Layout() memory.Layout { return tx.e.Layout() }
 
-func (o *owners) space(db int) uint32 {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	return o.spaceOf[db]
-}
+func (o *owners) space(db int) uint32 { return o.spaceOf[db].Load() }
 
 // spaceNamed is the space of the owner with this name in db; without a name the
 // server's.
@@ -308,9 +289,12 @@ func (o *owners) spaceNamed(db int, name []byte) uint32 {
 
 // database is the number of the database that a space is now; -1: none.
 func (o *owners) database(space uint32) int {
-	o.mu.RLock()
-	defer o.mu.RUnlock()
-	return slices.Index(o.spaceOf, space)
+	for db := range o.spaceOf {
+		if o.space(db) == space {
+			return db
+		}
+	}
+	return -1
 }
 
 // find gives an owner, or nil. It does not allocate.
@@ -486,12 +470,25 @@ func (tx *Tx) ownAll(list []*Owner) {
 // owner locks and gives the owner with this name in db, made when missing; in a
 // draft, the draft's copy of it.
 func (tx *Tx) owner(db int, name []byte) *Owner {
-	owner := tx.e.owners.ensure(tx.e.owners.space(db), name)
-	tx.own(owner)
+	space := tx.e.owners.space(db)
+	owner := tx.lastOwned(space, name)
+	if owner == nil {
+		owner = tx.e.owners.ensure(space, name)
+		tx.own(owner)
+	}
 	if tx.draft != nil && tx.draft.real == owner {
 		return tx.draft.copy
 	}
 	return owner
+}
+
+// lastOwned is the owner that was locked last if it is the one of that name, nil
+// otherwise: most transactions have one owner and ask for it a dozen times.
+func (tx *Tx) lastOwned(space uint32, name []byte) *Owner {
+	if n := len(tx.owned); n > 0 && tx.owned[n-1].space == space && tx.owned[n-1].name == string(name) {
+		return tx.owned[n-1]
+	}
+	return nil
 }
 
 // server locks and gives the owner of the server's own chain.

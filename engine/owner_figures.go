@@ -169,10 +169,11 @@ func (u *Uses) read(hit bool) {
 // knownOwner is an owner of the transaction's database, locked or not; nil when
 // there never was one of this name.
 func (tx *Tx) knownOwner(name []byte) *Owner {
-	if n := len(tx.owned); n > 0 && tx.owned[n-1].space != serverSpace && tx.owned[n-1].name == string(name) {
-		return tx.owned[n-1]
+	space := tx.e.owners.space(tx.DB)
+	if owner := tx.lastOwned(space, name); owner != nil {
+		return owner
 	}
-	return tx.e.owners.find(tx.e.owners.space(tx.DB), name)
+	return tx.e.owners.find(space, name)
 }
 
 // OwnerFigures are an owner's, or the sum of several. Records that have expired

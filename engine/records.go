@@ -67,6 +67,9 @@ type recordTx struct {
 	record  memory.Record
 	sealing sealing
 	reset   bool // a reset event was appended
+	// user and client are the actor's, as bytes: transactions are used again, and
+	// most by the same actor.
+	user, client []byte
 	// firsts counts the changes asked for of an owner that is not there yet.
 	firsts int64
 }
@@ -248,7 +251,19 @@ func (tx *Tx) forgetRecord(db int, key []byte, cause effect.Cause) {
 
 // NewEvent is an event by the transaction's actor.
 func (tx *Tx) NewEvent() memory.Event {
-	return memory.Event{User: []byte(tx.Actor.User), Operator: []byte(tx.Actor.User), Client: []byte(tx.Actor.Client)}
+	user := tx.UserName()
+	if string(tx.record.client) != tx.Actor.Client {
+		tx.record.client = []byte(tx.Actor.Client)
+	}
+	return memory.Event{User: user, Operator: user, Client: tx.record.client}
+}
+
+// UserName is the name of the transaction's actor. The bytes never change.
+func (tx *Tx) UserName() []byte {
+	if string(tx.record.user) != tx.Actor.User {
+		tx.record.user = []byte(tx.Actor.User)
+	}
+	return tx.record.user
 }
 
 // deadlineRecord changes the deadline of an existing record: an event, not a
@@ -315,7 +330,7 @@ func (tx *Tx) renameRecord(source, target []byte, targetDB int, move bool) error
 	}
 	r.Version, r.CreatedMs, r.UpdatedMs, r.DeadlineMs = 1, tx.now, tx.now, old.DeadlineMs
 	r.Source = append([]byte(nil), source...)
-	r.Operator, r.Trace, r.Reason = []byte(tx.Actor.User), nil, nil
+	r.Operator, r.Trace, r.Reason = tx.UserName(), nil, nil
 	event.Op, event.Key, event.Version, event.OldVersion = memory.OpInit, target, 1, 0
 	rule := policy.Rule(r.Kind)
 	keep := Retention{rule.HistoryVersions, rule.HistoryAgeMs}
@@ -384,7 +399,7 @@ func (tx *Tx) applyRecordPut(db int, x *effect.Effect) {
 		tx.putEntry(db, x, it)
 	}
 	if r.Kind.Journaled() {
-		owner.remember(tx, change{kind: x.Kind, key: string(x.Key), version: uint64(x.Number), deadlineMs: x.DeadlineMs, value: it.record()}, x.Event)
+		owner.remember(tx, x, it)
 	}
 }
 
@@ -512,7 +527,7 @@ func (tx *Tx) applyRecordForget(db int, x *effect.Effect) {
 		tx.applyKeyDelete(db, key)
 	}
 	if len(x.Event) > 0 || !ok || tx.journaled(old) {
-		owner.remember(tx, change{kind: x.Kind, key: string(key), version: uint64(x.Number)}, x.Event)
+		owner.remember(tx, x, nil)
 	}
 }
 
@@ -538,12 +553,12 @@ func (tx *Tx) applyRecordDeadline(db int, x *effect.Effect) {
 		tx.applyDeadline(db, it.key(), x.DeadlineMs)
 	}
 	if len(x.Event) > 0 || tx.journaled(old) {
-		owner.remember(tx, change{kind: x.Kind, key: string(it.key()), deadlineMs: x.DeadlineMs}, x.Event)
+		owner.remember(tx, x, nil)
 	}
 }
 
 func (tx *Tx) applyEvent(db int, x *effect.Effect) {
-	tx.ownerOrServer(db, x.Key).remember(tx, change{kind: x.Kind}, x.Event)
+	tx.ownerOrServer(db, x.Key).remember(tx, x, nil)
 }
 
 func (tx *Tx) applyCommandDone(db int, x *effect.Effect) {
@@ -554,116 +569,6 @@ func (tx *Tx) applyCommandDone(db int, x *effect.Effect) {
 	o := &tx.e.owners.options
 	owner.ids.Expire(tx.now, o.IdempotencyWindowMs)
 	owner.ids.Add(row, o.IdempotencyMax)
-}
-
-// remember keeps a change until the archive has it and moves the chain on. The
-// sequence is filled in when the batch has it.
-func (o *Owner) remember(tx *Tx, c change, event []byte) {
-	if tx.restoring {
-		return
-	}
-	if len(event) > 0 {
-		c.event = append([]byte(nil), event...)
-		if err := o.chain(c.event); err != nil {
-			panic("engine: an event effect does not decode: " + err.Error())
-		}
-	}
-	o.pending = append(o.pending, c)
-}
-
-// chain moves the head of the chain to a stored event.
-func (o *Owner) chain(stored []byte) error {
-	link, encoded, err := memory.SplitLinked(stored)
-	if err != nil {
-		return err
-	}
-	timeMs, err := memory.EventTimeMs(encoded)
-	if err != nil {
-		return err
-	}
-	o.link, o.lastMs = link, max(o.lastMs, timeMs)
-	return nil
-}
-
-// commitRecords gives what this transaction changed its sequence and time. The
-// owners are still locked.
-func (tx *Tx) commitRecords(seq uint64, timeMs int64) {
-	for _, it := range tx.record.fresh {
-		it.setSeq(seq)
-	}
-	if len(tx.owned) > 0 {
-		tx.e.owners.raise(seq)
-	}
-	for _, owner := range tx.owned {
-		touched, chained := false, false
-		for i := len(owner.pending) - 1; i >= 0 && owner.pending[i].seq == 0; i-- {
-			owner.pending[i].seq, owner.pending[i].timeMs = seq, timeMs
-			touched = true
-			chained = chained || owner.pending[i].event != nil
-		}
-		if chained && tx.e.onAudit != nil && !tx.replaying {
-			tx.tellAudit(owner, seq)
-		}
-		if chained {
-			owner.lastSeq = seq
-		}
-		if len(owner.erasing) > 0 {
-			owner.erased, owner.erasing = owner.erased.with(owner.erasing, seq), nil
-		}
-		if touched {
-			owner.bound(tx.e)
-			if tx.batch.Durable {
-				owner.gateSeq = seq
-			}
-		}
-	}
-}
-
-// OnAudit has hear called for each event that is added to a chain, in the order
-// of the chain; the owner of the server's has no name. It is called with locks
-// held, so it must not wait, and before the event is durable. event is the stored
-// form (memory.SplitLinked) and never changes. It is set before anything is
-// written.
-func (e *Engine) OnAudit(hear func(db int, owner string, seq uint64, event []byte)) { e.onAudit = hear }
-
-// tellAudit tells of the events that batch seq added to an owner's chain.
-func (tx *Tx) tellAudit(owner *Owner, seq uint64) {
-	first := len(owner.pending)
-	for first > 0 && owner.pending[first-1].seq == seq {
-		first--
-	}
-	db := max(0, tx.e.owners.database(owner.space))
-	for i := first; i < len(owner.pending); i++ {
-		if event := owner.pending[i].event; event != nil {
-			tx.e.onAudit(db, owner.name, seq, event)
-		}
-	}
-}
-
-// bound keeps pending changes from growing without end: the archive takes them
-// over at its next checkpoint, or, without an archive, the oldest go.
-func (o *Owner) bound(e *Engine) {
-	if e.archive != nil {
-		e.owners.note(o)
-		return
-	}
-	limit := e.owners.options.PendingMax
-	if len(o.pending) <= limit+limit/4 {
-		return
-	}
-	gone := len(o.pending) - limit
-	for gone < len(o.pending) && o.pending[gone].seq == o.pending[gone-1].seq {
-		gone++
-	}
-	o.lost = true
-	o.forgotten = memory.Verify(o.forgotten, func(yield func(uint64, []byte) bool) {
-		for i := range o.pending[:gone] {
-			if c := &o.pending[i]; c.event != nil && !yield(c.seq, c.event) {
-				return
-			}
-		}
-	})
-	o.pending = append([]change(nil), o.pending[gone:]...)
 }
 
 // flushRecords ends all records of db, with one event in the server's chain;
@@ -700,10 +605,10 @@ func (tx *Tx) endAll(db int) {
 
 // swapOwners exchanges the spaces of two databases. All shards are locked.
 func (tx *Tx) swapOwners(a, b int) {
-	o := &tx.e.owners
-	o.mu.Lock()
-	o.spaceOf[a], o.spaceOf[b] = o.spaceOf[b], o.spaceOf[a]
-	o.mu.Unlock()
+	of := tx.e.owners.spaceOf
+	before := of[a].Load()
+	of[a].Store(of[b].Load())
+	of[b].Store(before)
 }
 
 // restoreOwner takes a row of an owner that is no record: the head of its

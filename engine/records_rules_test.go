@@ -60,12 +60,13 @@ func TestVerifyNamesEveryFlippedByte(t *testing.T) {
 	owner := w.e.owners.find(0, []byte("p:u0"))
 	for i := range owner.pending {
 		c := &owner.pending[i]
-		for at := range c.event {
-			c.event[at] ^= 0x10
+		event := c.event()
+		for at := range event {
+			event[at] ^= 0x10
 			if state := verify(t, w.e, "p:u0"); state.OK() || state.FirstBad != c.seq {
 				t.Fatalf("batch %d, byte %d: %+v", c.seq, at, state)
 			}
-			c.event[at] ^= 0x10
+			event[at] ^= 0x10
 		}
 	}
 	archived := w.shelf.events[named{0, "p:u0"}]
@@ -95,7 +96,7 @@ func TestVerifyNoticesMissingEvents(t *testing.T) {
 		"sequence": func(o *Owner) { o.pending[len(o.pending)-1].seq += 5 },
 		"time": func(o *Owner) {
 			// The time in the event is part of the chain.
-			o.pending[0].event[len(memory.Link{})+3] ^= 4
+			o.pending[0].event()[len(memory.Link{})+3] ^= 4
 		},
 	} {
 		w, _ := recordEngine(t)

@@ -18,12 +18,18 @@ const (
 	hmacOuter      = 0x5c
 )
 
+// hasherStartBytes is enough for most keys and short payloads.
+const hasherStartBytes = 256
+
 // hasherKeptBytes bounds the memory that a Hasher keeps for the next message.
 const hasherKeptBytes = 64 << 10
 
 // begin begins a message in a domain, which keeps hashes of one kind apart from
 // all others. What it is about is appended to h.message; sum ends it.
 func (h *Hasher) begin(secret *OwnerKey, domain string) {
+	if h.message == nil {
+		h.message = make([]byte, 0, hasherStartBytes)
+	}
 	h.message = append(appendHMACBlock(h.message[:0], secret, hmacInner), domain...)
 }
 
