@@ -186,15 +186,16 @@ func (s *Session) onData(c *Command, args [][]byte) error {
 	return err
 }
 
-// lock takes what c declares. A command with exactly one key, the common case,
-// neither parses nor allocates for it.
+// lock takes what c declares. A line with exactly one key, the common case,
+// neither parses nor allocates for it. If it is a record's, its owner is locked by
+// whoever asks for it first.
 func (s *Session) lock(tx *engine.Tx, c *Command, args [][]byte) {
 	switch c.Lock {
 	case LockAll:
 		tx.LockAll()
 	case LockNone:
 	case LockKeys:
-		if at := c.grammar.OnlyKey(); at >= 0 && at < len(args) {
+		if at := c.grammar.LoneKey(args); at >= 0 {
 			tx.LockPlace(s.place(args[at]))
 			return
 		}
@@ -342,8 +343,12 @@ func (s *Session) announce(argv [][]byte) announced {
 	if c == nil || c.data == nil || c.Lock != LockKeys {
 		return a
 	}
-	if at := c.grammar.OnlyKey(); at >= 0 && at+c.words() < len(argv) {
-		a.place, a.keyed = engine.Locate(s.DB, argv[at+c.words()]), true
+	if len(argv) < c.words() {
+		return a
+	}
+	args := argv[c.words():]
+	if at := c.grammar.LoneKey(args); at >= 0 {
+		a.place, a.keyed = engine.Locate(s.DB, args[at]), true
 	}
 	return a
 }

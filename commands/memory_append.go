@@ -20,6 +20,8 @@ type memAppendParams struct {
 	condition  condition
 	attributes attributes
 	write      writeOptions
+
+	work writing
 }
 
 // memAppendCommand: an item's time is the command's, by which recall tells the
@@ -57,7 +59,7 @@ func runMemAppend(tx *engine.Tx, p *memAppendParams, w *reply.Writer) error {
 		return err
 	}
 	lockRecords(tx, key, p.attributes.supersedes)
-	c := change{tx: tx, key: key, options: &p.write}
+	c, r := p.work.begin(tx, key, &p.write)
 	if len(p.write.id) > 0 {
 		c.payload = p.write.digest(p.parts()...)
 	}
@@ -67,30 +69,27 @@ func runMemAppend(tx *engine.Tx, p *memAppendParams, w *reply.Writer) error {
 	if !c.holds(p.condition) {
 		return c.skip(w)
 	}
-	var r memory.Record
-	r.Reset()
-	r.Kind = memory.DefaultKind
 	if c.exists {
-		r = c.old
+		*r = c.old
 		r.Tags = slices.Clone(c.old.Tags)
 	}
-	if err := p.attributes.apply(&c, &r); err != nil {
+	if err := p.attributes.apply(c, r); err != nil {
 		return err
 	}
-	if err := c.next(&r); err != nil {
+	if err := c.next(r); err != nil {
 		return err
 	}
 	if err := c.redactItems(p.items); err != nil {
 		return err
 	}
-	if err := p.grow(&c, &r); err != nil {
+	if err := p.grow(c, r); err != nil {
 		return err
 	}
 	op := memory.OpAppend
 	if !c.exists {
 		op = memory.OpInit
 	}
-	return c.commit(op, &r, w)
+	return c.commit(op, r, w)
 }
 
 // grow appends the items. A list whose schema has a newer version is written

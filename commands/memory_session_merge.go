@@ -210,7 +210,7 @@ func (m *merging) join(t *turns) error {
 		r.Version = stood.Version + 1
 	}
 	r.DeadlineMs, r.SlideMs = m.tx.Policy(t.key.Text).Rule(r.Kind).DeadlineAfterWrite(now, stood, stoodMs)
-	r.Operator, r.Trace, r.Reason = []byte(m.tx.Actor.User), nil, nil
+	r.Operator, r.Trace, r.Reason = m.tx.UserName(), nil, nil
 	return m.tx.NewList(m.owner, r, t.items)
 }
 

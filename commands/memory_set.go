@@ -18,6 +18,8 @@ type memSetParams struct {
 	attributes attributes
 	write      writeOptions
 	was        asWritten // of a version that is brought back
+
+	work writing
 }
 
 // memSetCommand: an existing record keeps its kind, its pin, its schema and its creation;
@@ -90,11 +92,9 @@ func runMemSet(tx *engine.Tx, p *memSetParams, w *reply.Writer) error {
 	if err != nil {
 		return err
 	}
-	var r memory.Record
-	r.Reset()
-	r.Kind = memory.DefaultKind
 	lockRecords(tx, key, p.attributes.supersedes)
-	c := change{tx: tx, key: key, options: &p.write, whole: true, passed: p.was.passed}
+	c, r := p.work.begin(tx, key, &p.write)
+	c.whole, c.passed = true, p.was.passed
 	if len(p.write.id) > 0 {
 		c.payload = p.write.digest(append(p.attributes.parts(), []byte("set"), key.Text, p.value, []byte{flagByte(p.text), byte(p.condition)})...)
 	}
@@ -104,13 +104,13 @@ func runMemSet(tx *engine.Tx, p *memSetParams, w *reply.Writer) error {
 	if c.exists {
 		r.Kind, r.Pinned, r.Schema = c.old.Kind, c.old.Pinned, c.old.Schema
 	}
-	if err := p.attributes.apply(&c, &r); err != nil {
+	if err := p.attributes.apply(c, r); err != nil {
 		return err
 	}
 	if !c.holds(p.condition) {
 		return c.skip(w)
 	}
-	if err := c.next(&r); err != nil {
+	if err := c.next(r); err != nil {
 		return err
 	}
 	r.Value, r.Text = p.value, p.text
@@ -118,8 +118,8 @@ func runMemSet(tx *engine.Tx, p *memSetParams, w *reply.Writer) error {
 	if !c.exists {
 		op = memory.OpInit
 	}
-	p.was.apply(&r, &op)
-	return c.commit(op, &r, w)
+	p.was.apply(r, &op)
+	return c.commit(op, r, w)
 }
 
 // lockRecord locks a record's key for a handler that runs on a worker; where the
@@ -137,6 +137,8 @@ type memPatchParams struct {
 	condition  condition
 	attributes attributes
 	write      writeOptions
+
+	work writing
 }
 
 // patchMode is the word that says how a patch reads, from 1; MERGE without one.
@@ -175,7 +177,7 @@ func runMemPatch(tx *engine.Tx, p *memPatchParams, w *reply.Writer) error {
 		return err
 	}
 	lockRecords(tx, key, p.attributes.supersedes)
-	c := change{tx: tx, key: key, options: &p.write}
+	c, r := p.work.begin(tx, key, &p.write)
 	if len(p.write.id) > 0 {
 		c.payload = p.write.digest(append(p.attributes.parts(), []byte("patch"), key.Text, p.patch, []byte{byte(p.mode), byte(p.condition), byte(p.onConflict)})...)
 	}
@@ -191,16 +193,13 @@ func runMemPatch(tx *engine.Tx, p *memPatchParams, w *reply.Writer) error {
 		}
 		return err
 	}
-	var r memory.Record
-	r.Reset()
-	r.Kind = memory.DefaultKind
 	if c.exists {
-		r = *c.oldWhole()
+		*r = *c.oldWhole()
 		r.Tags = slices.Clone(c.old.Tags)
 		if r.Text {
 			return ErrTextPatch
 		}
-		if err := migrate(tx, &r); err != nil {
+		if err := migrate(tx, r); err != nil {
 			return err
 		}
 	}
@@ -209,20 +208,20 @@ func runMemPatch(tx *engine.Tx, p *memPatchParams, w *reply.Writer) error {
 		return err
 	}
 	r.Value = value
-	if err := p.attributes.apply(&c, &r); err != nil {
+	if err := p.attributes.apply(c, r); err != nil {
 		return err
 	}
-	if !changed && len(c.supersedes) == 0 && sameAttributes(&r, &c.old) {
+	if !changed && len(c.supersedes) == 0 && sameAttributes(r, &c.old) {
 		return c.unchanged(w)
 	}
-	if err := c.next(&r); err != nil {
+	if err := c.next(r); err != nil {
 		return err
 	}
 	op := memory.OpPatch
 	if !c.exists {
 		op = memory.OpInit
 	}
-	return c.commit(op, &r, w)
+	return c.commit(op, r, w)
 }
 
 // sameAttributes says whether two records of the same value are the same.

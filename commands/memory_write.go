@@ -126,6 +126,21 @@ type change struct {
 	supersedes []byte // the record whose validity ends where that of the new one begins
 }
 
+// writing is the memory that a write works in. It is part of the command's params,
+// which are pooled, so that a write allocates none of it.
+type writing struct {
+	change change
+	record memory.Record
+}
+
+// begin begins a change of what tx has at key.
+func (m *writing) begin(tx *engine.Tx, key memory.Key, options *writeOptions) (*change, *memory.Record) {
+	m.change, m.record = change{tx: tx, key: key, options: options}, memory.Record{}
+	m.record.Reset()
+	m.record.Kind = memory.DefaultKind
+	return &m.change, &m.record
+}
+
 // begin reads what stands at the change's key, whose shard is locked. It
 // replies, and says so, when the command's ID was carried out already; that may
 // read from disk and then releases the locks.
@@ -213,7 +228,7 @@ func (c *change) operator() []byte {
 	if len(c.options.by) > 0 {
 		return c.options.by
 	}
-	return []byte(c.tx.Actor.User)
+	return c.tx.UserName()
 }
 
 // event says that op happened to a key.

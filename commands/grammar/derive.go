@@ -14,6 +14,13 @@ type Shape struct {
 	owner map[*shape]int // index of the spec of each node with keys
 	find  func(dst []KeyRef, argv [][]byte) ([]KeyRef, bool)
 	only  int
+	alone loneKey
+}
+
+// loneKey is the only key of a line in which no option names another.
+type loneKey struct {
+	at    int      // -1: there may always be others
+	words []string // behind which options name keys
 }
 
 // Arity returns Redis's arity: n arguments exactly, or at least -n, counted with
@@ -95,14 +102,26 @@ func (g *Shape) derive() {
 }
 
 func (g *Shape) deriveOnlyKey() {
-	g.only = -1
-	if len(g.specs) != 1 {
+	g.only, g.alone = -1, loneKey{at: -1}
+	at, placed := -1, 0
+	for i := range g.specs {
+		spec := &g.specs[i]
+		switch {
+		case spec.Begin == BeginUnknown:
+		case spec.Begin == BeginIndex && spec.Find == FindRange && spec.LastKey == 0 && spec.Flags&(NotKey|Incomplete) == 0:
+			at = spec.Index - 1
+			placed++
+		default:
+			return
+		}
+	}
+	if placed != 1 {
 		return
 	}
-	spec := g.specs[0]
-	if spec.Begin == BeginIndex && spec.Find == FindRange && spec.LastKey == 0 && spec.Flags&(NotKey|Incomplete) == 0 {
-		g.only = spec.Index - 1
+	if len(g.specs) == 1 {
+		g.only = at
 	}
+	g.alone = loneKey{at, g.searchedWords()}
 }
 
 // deriver walks a grammar and notes a spec for each node with keys.

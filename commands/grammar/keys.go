@@ -92,6 +92,23 @@ type KeyRef struct {
 // otherwise -1. It is the fast path of locking.
 func (g *Shape) OnlyKey() int { return g.only }
 
+// LoneKey is OnlyKey for one line: it also returns the position of a key beside
+// which only options could name others, when none of their words is in argv. It
+// does not allocate.
+func (g *Shape) LoneKey(argv [][]byte) int {
+	for _, word := range g.alone.words {
+		for _, arg := range argv {
+			if matches(arg, word) {
+				return -1
+			}
+		}
+	}
+	if g.alone.at >= len(argv) {
+		return -1
+	}
+	return g.alone.at
+}
+
 // HasKeys reports whether the command has any key, NotKey specs excepted.
 func (g *Shape) HasKeys() bool {
 	for i := range g.specs {
@@ -243,6 +260,22 @@ func (s *shape) searchOptions(dst []KeyRef, argv [][]byte, at int) []KeyRef {
 		at += least
 	}
 	return dst
+}
+
+// searchedWords are the words behind which search finds keys.
+func (g *Shape) searchedWords() (words []string) {
+	for _, s := range g.nodes {
+		if s.kind != kindOptions {
+			continue
+		}
+		for _, kid := range s.kids {
+			if kid.key != nil {
+				leads, _ := kid.leads()
+				words = append(words, leads...)
+			}
+		}
+	}
+	return words
 }
 
 func (s *shape) clauseAt(arg []byte) *shape {

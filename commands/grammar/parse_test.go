@@ -301,6 +301,9 @@ func checkKeys(t *testing.T, s sample, line [][]byte, p *sampleParams) {
 	if only := s.OnlyKey(); only >= 0 && (len(refs) != 1 || refs[0].Index != only) {
 		t.Fatalf("%s %q: the only key is at %d, found %v", s.name, line, only, refs)
 	}
+	if lone := s.LoneKey(line); lone >= 0 && (len(refs) != 1 || refs[0].Index != lone) {
+		t.Fatalf("%s %q: the lone key is at %d, found %v", s.name, line, lone, refs)
+	}
 }
 
 func FuzzParse(f *testing.F) {
