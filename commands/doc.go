@@ -46,8 +46,8 @@
 // grants must be able to read the scope. A grant holds in all databases, as
 // patterns do, and is to a name: it outlives the user. With FIELDS it is for lines
 // that show records through the transaction's Lens and find them by nothing that
-// is not shown (projecting): MEM.GET, MEM.MGET, and MEM.RECALL without QUERY,
-// FILTER and TAGS, since whoever may search what he may not read finds it out word
+// is not shown (projecting): MEM.GET, MEM.MGET, MEM.RECALL without QUERY,
+// VECTOR, FILTER and TAGS, and MEM.LOAD without QUERY and VECTOR, since whoever may search what he may not read finds it out word
 // by word. Of the record such a line shows the granted members where they stand,
 // kind, version, times and confidence; a text, which has no members, is null.
 //
@@ -134,6 +134,7 @@
 //     hits; excludes takes out what stands behind, or is not found at all.
 //   - AT of MEM.RECALL and MEM.LOAD builds the owner as it was, without working
 //     records, which have no past, and links, so it does not go with EXPAND.
+//   - MEM.LOAD sees its owner, and those that it shares, at one moment.
 //   - MEM.LOAD spends its budget on the profile (pinned records, then by key), the
 //     facts, then turns from the newest on. Its facts are of kind semantic; without
 //     a query they are chosen from the 64 newest. Turns are the session's records of

@@ -62,7 +62,7 @@ func memLoadCommand() *Command {
 			formatNode(func(p *memLoadParams) *format { return &p.format }),
 		),
 	)
-	return naming(onData(memoryDeclaration(Declaration{
+	return projecting(naming(onData(memoryDeclaration(Declaration{
 		Name: "mem.load", Complexity: "O(P+T+R) where P is the number of profile records, T that of the session's records and R what MEM.RECALL costs",
 		Summary: "Load what an agent needs at the start of a turn",
 		Flags:   ReadOnly | Recalls, Offload: true, Lock: LockNone,
@@ -74,7 +74,7 @@ func memLoadCommand() *Command {
 		return runMemLoad(tx, p, m, w)
 	}), g, func(p *memLoadParams, visit func([]byte, grammar.KeyFlags)) {
 		visit(p.shared, grammar.RO|grammar.Access|grammar.NotKey)
-	})
+	}), g, func(p *memLoadParams) bool { return p.query == nil && p.vector == nil })
 }
 
 // loadMemory is what one load leaves to the next: memory alone.
@@ -121,8 +121,11 @@ func runMemLoad(tx *engine.Tx, p *memLoadParams, m *loadMemory, w *reply.Writer)
 	if err := tx.Layout().ParseOwner(p.owner); err != nil {
 		return err
 	}
+	if err := l.freeze(); err != nil {
+		return err
+	}
 	seq := tx.ReadSeq()
-	if view, ok := tx.OwnerView(p.owner); ok {
+	if view, ok := l.viewOf(string(p.owner)); ok {
 		l.asked.at, l.asked.query = p.at, p.query
 		if p.at.Set {
 			l.nowMs = 0
@@ -148,6 +151,22 @@ func runMemLoad(tx *engine.Tx, p *memLoadParams, m *loadMemory, w *reply.Writer)
 	l.noteReads(l.profile)
 	l.noteReads(l.turns)
 	l.showLoaded(int64(seq), w)
+	return nil
+}
+
+// freeze makes all owners of the load, where others are shared, be seen as of one
+// moment.
+func (l *loading) freeze() error {
+	if l.load.shared == nil {
+		return nil
+	}
+	shared, err := l.tx.Layout().ParseScope(l.load.shared)
+	if err != nil {
+		return err
+	}
+	names := append(ownersIn(l.tx, shared), string(l.load.owner))
+	slices.Sort(names)
+	l.snapshot = l.tx.OwnerViews(slices.Compact(names))
 	return nil
 }
 

@@ -178,7 +178,8 @@ type recalling struct {
 	tx     *engine.Tx
 	params *memRecallParams
 	*recallMemory
-	kinds      [8]bool // wanted, if someKinds
+	snapshot   map[string]*engine.OwnerView // owners at one moment; nil: each as it is when it is looked at
+	kinds      [8]bool                      // wanted, if someKinds
 	someKinds  bool
 	filter     *memory.Filter // nil: none
 	need       *memory.Need   // what the filter needs; nil: nothing that could be looked up

@@ -29,7 +29,7 @@ type source struct {
 // sources are the owners of a scope. Where except is given, they are shared.
 func (r *recalling) sources(scope memory.Scope, except *memory.Scope) (list []source, err error) {
 	for _, name := range ownersIn(r.tx, scope) {
-		view, ok := r.tx.OwnerView([]byte(name))
+		view, ok := r.viewOf(name)
 		if !ok {
 			continue
 		}
@@ -43,6 +43,15 @@ func (r *recalling) sources(scope memory.Scope, except *memory.Scope) (list []so
 		list = append(list, from)
 	}
 	return list, nil
+}
+
+// viewOf is an owner as the snapshot has it; without one, as it is now.
+func (r *recalling) viewOf(owner string) (view *engine.OwnerView, ok bool) {
+	if r.snapshot != nil {
+		view, ok = r.snapshot[owner]
+		return view, ok
+	}
+	return r.tx.OwnerView([]byte(owner))
 }
 
 // asOf is a view at the moment that is recalled: the newest of all its owners.

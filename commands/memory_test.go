@@ -3,6 +3,7 @@ package commands
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -253,6 +254,49 @@ func TestMemHostileInput(t *testing.T) {
 	}
 }
 
+// TestLoadIsOneMoment: of owners that change in one transaction a load that shares
+// them sees none or all of it.
+func TestLoadIsOneMoment(t *testing.T) {
+	s, writer := newTestClient(t)
+	write := func(n int) {
+		writer.say("MULTI")
+		for _, key := range []string{"ai:me:s:a", "ai:all:s:a", "ai:zoe:s:a"} {
+			writer.say("MEM.SET", key, fmt.Sprintf("fact number %s %d", key, n), "TEXT", "KIND", "semantic")
+		}
+		writer.say("EXEC")
+	}
+	write(0)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := range 400 {
+			write(n)
+		}
+	}()
+	reader, loads := s.connect(2), 0
+	for running := true; running; loads++ {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		values := loadedNumbers(reader.say("MEM.LOAD", "ai:me", "SHARED", "ai:*", "FORMAT", "JSON"))
+		if len(values) != 3 || values[0] != values[1] || values[1] != values[2] {
+			t.Fatalf("load %d: %q", loads, values)
+		}
+	}
+	<-done
+}
+
+var loadedNumber = regexp.MustCompile(`fact number \S+ (\d+)`)
+
+func loadedNumbers(reply string) (numbers []string) {
+	for _, found := range loadedNumber.FindAllStringSubmatch(reply, -1) {
+		numbers = append(numbers, found[1])
+	}
+	return numbers
+}
+
 // prunedArchive is an archive whose history no longer has the first versions.
 type prunedArchive struct{ seq uint64 }
 
@@ -269,6 +313,8 @@ func (prunedArchive) Items(uint32, []byte, uint64, uint64, uint64, func(uint64, 
 }
 
 func (a prunedArchive) Pruned(uint32, []byte) (uint64, error) { return a.seq, nil }
+
+func (prunedArchive) Names(uint32, []byte, func([]byte)) error { return nil }
 
 // TestMemPastTheRetention is an error, never a guess.
 func TestMemPastTheRetention(t *testing.T) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"reminis/engine/effect"
@@ -236,4 +237,14 @@ func (s *shelf) Items(space uint32, key []byte, list, first, next uint64, visit 
 // Pruned implements Archive.
 func (s *shelf) Pruned(space uint32, key []byte) (uint64, error) {
 	return s.pruned[named{space, string(key)}], nil
+}
+
+// Names implements Archive.
+func (s *shelf) Names(space uint32, owner []byte, visit func(key []byte)) error {
+	for n := range s.history {
+		if n.space == space && strings.HasPrefix(n.name, string(owner)+":") {
+			visit([]byte(n.name))
+		}
+	}
+	return nil
 }

@@ -22,8 +22,6 @@ import (
 
 // Eraser is what erasing asks of whoever keeps batches.
 type Eraser interface {
-	// Names visits the names of an owner's records of which anything is kept.
-	Names(space uint32, owner []byte, visit func(key []byte)) error
 	// Purge returns once no file holds what batches up to seq have erased.
 	Purge(seq uint64) error
 }
@@ -205,8 +203,8 @@ func (tx *Tx) survey(owner *Owner, scope memory.Scope) (*survey, error) {
 	for i := range s.view.pending {
 		note(s.view.pending[i].key())
 	}
-	if tx.e.eraser != nil {
-		if err := tx.e.eraser.Names(owner.space, []byte(owner.name), note); err != nil {
+	if tx.e.archive != nil {
+		if err := tx.e.archive.Names(owner.space, []byte(owner.name), note); err != nil {
 			return nil, err
 		}
 	}

@@ -37,8 +37,8 @@ func (tx *Tx) Names(v *OwnerView, scope memory.Scope, past bool) (names []string
 				note(c.key())
 			}
 		}
-		if tx.e.eraser != nil {
-			err = tx.e.eraser.Names(v.space, []byte(v.Name), note)
+		if v.archive != nil {
+			err = v.archive.Names(v.space, []byte(v.Name), note)
 		}
 	}
 	for name := range seen {

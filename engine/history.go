@@ -20,16 +20,28 @@ import (
 // Archive holds history and events up to the last checkpoint. Its methods may
 // be slow: they are never called with an owner's lock held but for EXEC.
 type Archive interface {
+	recordArchive
+	ownerArchive
+}
+
+// recordArchive is the past of a record.
+type recordArchive interface {
 	// History visits the changes of a record with fromSeq <= seq <= toSeq, in
 	// order or in reverse, until visit returns false.
 	History(space uint32, key []byte, fromSeq, toSeq uint64, reverse bool, visit func(seq uint64, timeMs int64, x *effect.Effect) bool) error
-	// Events does the same with the events of an owner.
-	Events(space uint32, owner []byte, fromSeq, toSeq uint64, reverse bool, visit func(seq uint64, timeMs int64, event []byte) bool) error
 	// Items visits the items first <= number < next of a list that a record was.
 	Items(space uint32, key []byte, list, first, next uint64, visit func(number uint64, item []byte)) error
 	// Pruned is the sequence of the last change of a record that its history no
 	// longer has, 0 when it has all.
 	Pruned(space uint32, key []byte) (seq uint64, err error)
+}
+
+// ownerArchive is the past of an owner.
+type ownerArchive interface {
+	// Events visits the events of an owner as History visits changes.
+	Events(space uint32, owner []byte, fromSeq, toSeq uint64, reverse bool, visit func(seq uint64, timeMs int64, event []byte) bool) error
+	// Names visits the names of an owner's records of which anything is kept.
+	Names(space uint32, owner []byte, visit func(key []byte)) error
 }
 
 // Checkpointed says that the archive holds everything up to seq.
@@ -111,6 +123,30 @@ func (tx *Tx) OwnerView(name []byte) (view *OwnerView, ok bool) {
 		return nil, false
 	}
 	return tx.viewOf(owner), true
+}
+
+// OwnerViews are views of owners of the transaction's database at one moment, by
+// name, of those that there are; names ascend. While they are made nobody changes
+// any of the owners. The transaction holds no lock, or all.
+func (tx *Tx) OwnerViews(names []string) map[string]*OwnerView {
+	views := make(map[string]*OwnerView, len(names))
+	var list []*Owner
+	for _, name := range names {
+		if owner := tx.e.owners.find(tx.e.owners.space(tx.DB), []byte(name)); owner != nil {
+			list = append(list, owner)
+		}
+	}
+	if !tx.HoldsAll() {
+		// With a shard of its own, who holds all of them and takes owners in any
+		// order is not met.
+		tx.lockMask(1)
+		defer tx.Commit()
+		tx.ownAll(list)
+	}
+	for _, owner := range list {
+		views[owner.name] = tx.viewOf(owner)
+	}
+	return views
 }
 
 // ReadSeq is not before the last batch that changed any owner.
@@ -410,8 +446,8 @@ func (m *merger) rest() {
 	}
 }
 
-// KeysEver are the keys of all records that stand or that a retained event tells
-// of, in order. It may read from disk.
+// KeysEver are the keys of all records that stand, that a retained event tells of,
+// or of which the archive keeps anything, in order. It may read from disk.
 func (v *OwnerView) KeysEver() ([]string, error) {
 	keys := map[string]struct{}{}
 	v.records.Scan(func(it item) bool {
@@ -421,6 +457,12 @@ func (v *OwnerView) KeysEver() ([]string, error) {
 	for i := range v.pending {
 		if key := v.pending[i].key(); len(key) > 0 {
 			keys[string(key)] = struct{}{}
+		}
+	}
+	if v.archive != nil {
+		err := v.archive.Names(v.space, []byte(v.Name), func(key []byte) { keys[string(key)] = struct{}{} })
+		if err != nil {
+			return nil, err
 		}
 	}
 	var bad error

@@ -154,6 +154,9 @@ func (b *pastBuilder) view(indexed bool) *OwnerView {
 	slices.SortFunc(b.found, func(x, y pastRecord) int {
 		return cmp.Or(cmp.Compare(x.timeMs, y.timeMs), cmp.Compare(x.seq, y.seq), cmp.Compare(string(x.key), string(y.key)), cmp.Compare(x.number, y.number))
 	})
+	if n := len(b.found); b.nowMs == 0 && n > 0 {
+		b.nowMs = b.found[n-1].timeMs // where no event says when a batch was
+	}
 	owner := &Owner{name: b.from.Name}
 	owner.clear()
 	for i := range b.found {

@@ -286,3 +286,10 @@ func (l *lockedShelf) Pruned(space uint32, key []byte) (uint64, error) {
 	defer l.mu.Unlock()
 	return l.s.Pruned(space, key)
 }
+
+// Names implements Archive.
+func (l *lockedShelf) Names(space uint32, owner []byte, visit func(key []byte)) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.s.Names(space, owner, visit)
+}

@@ -528,6 +528,42 @@ func TestLastEventSurvives(t *testing.T) {
 	}
 }
 
+// What was forgotten without leaving an event is part of the past, too.
+func TestPastWithoutEvents(t *testing.T) {
+	w := mustOpenWorld(t, newTestDisk(), newSetting(persistence.Everysec), clockAt(testStartMs))
+	c := w.connect()
+	c.do("MEM.POLICY", "SET", "app:u1", "AUDIT", "NONE")
+	c.do("MEM.SET", "app:u1:s1:semantic0", "likes longjing", "TEXT", "KIND", "semantic")
+	c.do("MEM.SET", "app:u1:s1:profile0", `"called ada"`)
+	seq := fmt.Sprintf("seq:%d", w.appended())
+	atMs := fmt.Sprint(w.clock.NowMs())
+	w.clock.ms.Add(1000)
+	c.do("MEM.FORGET", "SCOPE", "app:u1")
+	for _, when := range []string{"in memory", "after a checkpoint"} {
+		for _, at := range []string{seq, atMs} {
+			for _, line := range [][]string{
+				{"MEM.DEBUG", "app:u1", "AT", at}, {"MEM.LOAD", "app:u1", "QUERY", "longjing", "AT", at},
+			} {
+				if got := c.do(line...); !strings.Contains(got, "likes longjing") || !strings.Contains(got, "called ada") {
+					t.Errorf("%s: %q: %q", when, line, got)
+				}
+			}
+			if got := c.do("MEM.RECALL", "app:u1", "QUERY", "longjing", "AT", at); !strings.Contains(got, "likes longjing") {
+				t.Errorf("%s: AT %s: %q", when, at, got)
+			}
+		}
+		if got := c.do("MEM.DEBUG", "app:u1"); strings.Contains(got, "longjing") {
+			t.Errorf("%s: it stands: %q", when, got)
+		}
+		if err := w.store.Checkpoint(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // firstSegment is the name of the journal's first file.
 func firstSegment(t *testing.T) string {
 	disk := newTestDisk()
