@@ -45,7 +45,6 @@ type Core struct {
 	workers  chan struct{}
 	replies  sync.Pool // *[]byte, of replies that workers make
 	denied   deniedEvents
-	heap     heapGauge
 	stats    Stats
 }
 
@@ -213,7 +212,7 @@ func (s *Stats) notePeak(used int64) int64 {
 func (k *Core) resetStats() {
 	data := k.Engine.Stats()
 	for _, counter := range []*atomic.Int64{
-		&k.stats.Commands, &k.stats.Rejected, &k.stats.Errors, &data.Expired, &data.Hits, &data.Misses,
+		&k.stats.Commands, &k.stats.Rejected, &k.stats.Errors, &data.Expired, &data.Evicted, &data.Hits, &data.Misses,
 	} {
 		counter.Store(0)
 	}

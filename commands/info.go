@@ -190,9 +190,9 @@ func infoClients(_ *Core, out *infoWriter) {
 // together are what Redis calls used memory.
 func infoMemory(k *Core, out *infoWriter) {
 	f, pool := &out.figures, k.Engine.Pool().Stats()
-	used := pool.UsedBytes + f.HeapBytes
+	used := k.Engine.UsedBytes()
 	peak := k.stats.notePeak(used)
-	overhead := f.HeapBytes
+	overhead := used - (pool.UsedBytes - pool.IdleBytes)
 	out.size("used_memory", used)
 	out.size("used_memory_rss", f.ResidentBytes)
 	out.size("used_memory_peak", peak)
@@ -202,7 +202,8 @@ func infoMemory(k *Core, out *infoWriter) {
 	out.number("used_memory_dataset", used-overhead)
 	out.field("used_memory_dataset_perc", "%.2f%%", 100*float64(used-overhead)/float64(max(1, used)))
 	out.number("allocator_allocated", used)
-	out.number("allocator_active", used+pool.KeptBytes+f.HeapIdleBytes)
+	active := pool.UsedBytes + pool.KeptBytes + f.HeapBytes + f.HeapIdleBytes
+	out.number("allocator_active", active)
 	out.number("allocator_resident", f.ResidentBytes)
 	out.size("total_system_memory", f.SystemBytes)
 	out.zeros("used_memory_lua", "used_memory_vm_eval")
@@ -214,7 +215,6 @@ func infoMemory(k *Core, out *infoWriter) {
 	limit, _ := grammar.ParseInt([]byte(k.Config.Get("maxmemory")))
 	out.size("maxmemory", limit)
 	out.string("maxmemory_policy", k.Config.Get("maxmemory-policy"))
-	active := used + pool.KeptBytes + f.HeapIdleBytes
 	out.ratio("allocator_frag_ratio", active, used)
 	out.number("allocator_frag_bytes", active-used)
 	out.ratio("allocator_rss_ratio", f.ResidentBytes, active)
@@ -319,7 +319,9 @@ func infoStats(k *Core, out *infoWriter) {
 	out.zeros("sync_full", "sync_partial_ok", "sync_partial_err")
 	out.number("expired_keys", data.Expired.Load())
 	out.field("expired_stale_perc", "%.2f", 0.0)
-	out.zeros("expired_time_cap_reached_count", "expire_cycle_cpu_milliseconds", "evicted_keys", "evicted_clients",
+	out.zeros("expired_time_cap_reached_count", "expire_cycle_cpu_milliseconds")
+	out.number("evicted_keys", k.Engine.Stats().Evicted.Load())
+	out.zeros("evicted_clients",
 		"total_eviction_exceeded_time", "current_eviction_exceeded_time")
 	out.number("keyspace_hits", data.Hits.Load())
 	out.number("keyspace_misses", data.Misses.Load())

@@ -170,6 +170,17 @@
 // so arrival would give no order, and a value would be shown between being brought
 // and being taken.
 //
+// # Eviction
+//
+// maxmemory bounds the records of tables, which are counted exactly, and what lives
+// in Go's heap (large collections, memory records and their indexes), which is known
+// after each collection of it. Between two, what was evicted is counted off, and a
+// collection is asked for when only it can tell. Keys are drawn as Redis draws them
+// (evict.go). Of memory records only working and session records go.
+//
+// Rejected: to count every object of the heap as it changes. The count would be as
+// good as the guess of what an object costs, and be kept by every type.
+//
 // # Keyspace events
 //
 // A transaction collects what it tells of keys; at Commit that is queued while the

@@ -47,6 +47,7 @@ type Engine struct {
 	owners    owners
 	expiry    expiry
 	waits     waits
+	evictor   evictor
 	indexer   indexer
 	events    events
 	readAudit readAudit
@@ -84,6 +85,7 @@ type Stats struct {
 	Expired  atomic.Int64
 	Hits     atomic.Int64
 	Misses   atomic.Int64
+	Evicted  atomic.Int64
 	DirtySet atomic.Int64 // effects emitted since start
 	Records  Uses
 	// Destroyed counts the records that a recovery left out because their

@@ -109,8 +109,8 @@ func (e *Engine) SetActiveExpire(on bool) {
 	e.expiry.rouse()
 }
 
-// RunExpiry removes expired keys, and ends waits, as their deadlines pass, until
-// StopExpiry.
+// RunExpiry removes expired keys, and ends waits, as their deadlines pass, and evicts
+// what commands did not wait for, until StopExpiry.
 func (e *Engine) RunExpiry() {
 	x := &e.expiry
 	x.done.Add(1)
@@ -120,6 +120,9 @@ func (e *Engine) RunExpiry() {
 		defer timer.Stop()
 		for {
 			next := min(e.ExpireDue(), e.WaitersLate())
+			if e.evictBehind() {
+				x.rouse()
+			}
 			wait := time.Hour
 			if next != noDeadline {
 				// At least a millisecond, so that a burst of close deadlines

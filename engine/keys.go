@@ -214,6 +214,10 @@ func (tx *Tx) remove(db int, key []byte, x table.Entry, cause effect.Cause) {
 		tx.e.stats.Expired.Add(1)
 		tx.NotifyIn(db, EventExpired, "expired", key)
 	}
+	if cause == effect.Evicted {
+		tx.e.stats.Evicted.Add(1)
+		tx.NotifyIn(db, EventEvicted, "evicted", key)
+	}
 	if x.Kind() == kindMemory {
 		tx.forgetRecord(db, key, cause)
 		return

@@ -29,6 +29,9 @@ type Limits struct {
 	Events atomic.Uint32
 	// LFU says that Access holds a frequency, not a time (maxmemory-policy).
 	LFU atomic.Bool
+	// Samples is how many keys each draw of an eviction takes (maxmemory-samples).
+	Samples atomic.Int64
+	policy  atomic.Uint32
 }
 
 func (l *Limits) reset() {
@@ -37,4 +40,5 @@ func (l *Limits) reset() {
 	l.SetIntsetEntries.Store(512)
 	l.StringMax.Store(512 << 20)
 	l.GateRecords.Store(true)
+	l.Samples.Store(5)
 }

@@ -51,11 +51,17 @@ func applyLimits(config *Config, core *commands.Core) {
 		limits.MaxMemory.Store(int64(min(next.MaxMemoryBytes, math.MaxInt64)))
 		limits.ConsentRequired.Store(next.MemConsentRequired)
 		limits.SetEvents(next.KeyspaceEvents)
-		limits.LFU.Store(next.MaxMemoryPolicy == "allkeys-lfu" || next.MaxMemoryPolicy == "volatile-lfu")
+		limits.SetPolicy(next.MaxMemoryPolicy)
+		limits.Samples.Store(int64(next.MaxMemorySamples))
+		core.Engine.MakeRoom()
 		return nil
 	}
 	_ = apply(config.Settings())
-	config.OnChange(apply, "hash-max-listpack-entries", "hash-max-listpack-value", "set-max-intset-entries", "proto-max-bulk-len", "maxmemory", "maxmemory-policy", "mem-consent",
+	config.OnChange(apply,
+		"hash-max-listpack-entries", "hash-max-listpack-value",
+		"set-max-intset-entries",
+		"maxmemory", "maxmemory-policy", "maxmemory-samples",
+		"proto-max-bulk-len", "mem-consent",
 		"notify-keyspace-events")
 }
 

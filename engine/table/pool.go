@@ -6,6 +6,7 @@ package table
 import (
 	"math/bits"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -45,6 +46,7 @@ type Options struct {
 type PoolStats struct {
 	MappedBytes int64 // address space reserved; most of it may be untouched
 	UsedBytes   int64 // held by tables
+	IdleBytes   int64 // of these, what is no record that lives, but for 256 bytes a table
 	KeptBytes   int64 // held by no table, but still resident
 }
 
@@ -56,6 +58,8 @@ type PoolStats struct {
 // table's bytes): a prefetcher reads buckets without a lock.
 type Pool struct {
 	hugePages bool
+
+	idle atomic.Int64 // IdleBytes of all tables
 
 	mu      sync.Mutex
 	regions []region
@@ -91,7 +95,9 @@ func NewPool(options Options) *Pool {
 func (p *Pool) Stats() PoolStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.stats
+	stats := p.stats
+	stats.IdleBytes = p.idle.Load()
+	return stats
 }
 
 // Close gives the pool's memory back to the system, its address space too. All

@@ -51,6 +51,7 @@ type store struct {
 	live, dead int64 // bytes of records in blocks
 	blockBytes int64
 	jumboBytes int64
+	idle       int64 // what the pool was told of
 
 	victim    uint32 // the block that is being compacted, 0 for none
 	victimPos uint32 // how far that is done
@@ -77,7 +78,21 @@ func (s *store) alloc(sizeBytes int) Entry {
 	ref := s.current<<blockShift | b.used>>unitShift
 	b.used += uint32(sizeBytes)
 	s.live += int64(sizeBytes)
+	s.tellIdle()
 	return s.entry(ref)
+}
+
+// idleStep is how exactly a pool knows what its tables do not use: a few bytes of
+// each table are not worth a write to memory that all share.
+const idleStep = 256
+
+// tellIdle tells the pool what in the store's blocks is no record that lives.
+func (s *store) tellIdle() {
+	change := s.blockBytes - s.live - s.idle
+	if change > idleStep || change < -idleStep {
+		s.idle += change
+		s.pool.idle.Add(change)
+	}
 }
 
 // openBlock makes the current block one with room for sizeBytes. Blocks grow
@@ -123,6 +138,7 @@ func (s *store) freeBlock(number uint32) {
 	s.pool.release(b.run)
 	*b = block{}
 	s.bases[number] = nil
+	s.tellIdle()
 	s.freeNumbers = append(s.freeNumbers, number)
 }
 
@@ -167,6 +183,7 @@ func (s *store) kill(e Entry) {
 	s.live -= int64(size)
 	s.dead += int64(size)
 	s.debt += size
+	s.tellIdle()
 	if b.dead < b.used {
 		return
 	}
@@ -196,5 +213,6 @@ func (s *store) releaseAll() {
 			s.pool.release(r)
 		}
 	}
+	s.pool.idle.Add(-s.idle)
 	*s = store{pool: s.pool}
 }

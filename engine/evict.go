@@ -1,0 +1,334 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"runtime/metrics"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"reminis/engine/effect"
+	"reminis/engine/table"
+)
+
+// This file owns maxmemory: how much memory the data takes, and which keys go when
+// that is too much. It must not know commands.
+//
+// As Redis does (evict.c), a few keys are drawn at random, the best of them join a
+// pool of those seen before, and the best of the pool goes: with a sample of five
+// that comes close to true LRU or LFU. Here the keys are drawn from one shard at a
+// time, so that no more than one is locked; a key's shard is as random as the key.
+
+// policy is which keys maxmemory may take.
+type policy uint32
+
+const (
+	noEviction policy = iota
+	allKeysLRU
+	allKeysLFU
+	allKeysRandom
+	volatileLRU
+	volatileLFU
+	volatileRandom
+	volatileTTL
+)
+
+var policyNames = [...]string{"noeviction", "allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl"}
+
+// volatile says whether only keys with a deadline may go.
+func (p policy) volatile() bool { return p >= volatileLRU }
+
+// SetPolicy sets the policy of maxmemory by its name in redis.conf; an unknown name
+// evicts nothing.
+func (l *Limits) SetPolicy(name string) {
+	p := policy(max(0, slices.Index(policyNames[:], name)))
+	l.policy.Store(uint32(p))
+	l.LFU.Store(p == allKeysLFU || p == volatileLFU)
+}
+
+// candidatesMax is how many keys seen are remembered (evict.c EVPOOL_SIZE).
+const candidatesMax = 16
+
+// candidate is a key that may go; the greater its score, the sooner.
+type candidate struct {
+	score uint64
+	db    int
+	key   string
+}
+
+// evictor is the state of eviction.
+type evictor struct {
+	mu         sync.Mutex // taken before the locks of shards
+	candidates []candidate
+	samples    []candidate
+	heap       heapUse
+}
+
+// UsedBytes is what maxmemory bounds: the records of all tables, exactly, and what
+// lives in Go's heap, as of its last collection.
+func (e *Engine) UsedBytes() int64 { return e.tableBytes() + e.evictor.heap.bytes() }
+
+func (e *Engine) tableBytes() int64 {
+	stats := e.pool.Stats()
+	return stats.UsedBytes - stats.IdleBytes
+}
+
+// evictSteps is how many keys go before a command goes on; the rest goes in the
+// background, so that no client waits for a limit that was lowered by much
+// (evict.c evictionTimeLimitUs).
+const evictSteps = 64
+
+// evictTurn is how long eviction in the background goes on before expiry has its
+// turn.
+const evictTurn = 10 * time.Millisecond
+
+// MakeRoom evicts keys while memory is over maxmemory, as its policy allows, and
+// reports whether it is, or soon will be, within it. No lock is held.
+func (e *Engine) MakeRoom() bool {
+	limit := e.Limits.MaxMemory.Load()
+	if limit == 0 || !e.over(limit) {
+		return true
+	}
+	found, more := e.evictSome(limit)
+	if more {
+		e.expiry.rouse()
+	}
+	return found
+}
+
+// over says whether memory is over the limit, and has the heap collected where
+// only that could tell.
+func (e *Engine) over(limit int64) bool {
+	tables, heap := e.tableBytes(), &e.evictor.heap
+	live := heap.bytes()
+	grown := heap.objects.Load() - live
+	if tables+live > limit && live > 0 || tables+live+grown > limit && grown > limit/16 {
+		heap.collectSoon()
+	}
+	return tables+live > limit
+}
+
+// evictSome evicts up to evictSteps keys. found says that memory is within the
+// limit or that there are keys to bring it there, more that it is not there yet.
+func (e *Engine) evictSome(limit int64) (found, more bool) {
+	p := policy(e.Limits.policy.Load())
+	if p == noEviction || e.journal.Ready() != nil {
+		return false, false
+	}
+	e.evictor.mu.Lock()
+	defer e.evictor.mu.Unlock()
+	for range evictSteps {
+		if e.UsedBytes() <= limit {
+			return true, false
+		}
+		if !e.evictOne(p) {
+			return false, false
+		}
+	}
+	return true, true
+}
+
+// evictBehind goes on with what MakeRoom has begun, and reports whether it is to be
+// called again.
+func (e *Engine) evictBehind() (again bool) {
+	limit := e.Limits.MaxMemory.Load()
+	if limit == 0 || !e.over(limit) {
+		return false
+	}
+	for began := time.Now(); time.Since(began) < evictTurn; {
+		if _, again = e.evictSome(limit); !again {
+			break
+		}
+	}
+	return again
+}
+
+// evictTries is how often a key is looked for: draws may find only keys that must
+// not go.
+const evictTries = 4 * shardCount
+
+// evictOne evicts the best key that it finds, and reports whether there is one.
+func (e *Engine) evictOne(p policy) bool {
+	v := &e.evictor
+	first := rand.IntN(shardCount)
+	for try := range evictTries {
+		e.drawCandidates((first+try)%shardCount, p)
+		for n := len(v.candidates); n > 0; n = len(v.candidates) {
+			best := v.candidates[n-1]
+			v.candidates = v.candidates[:n-1]
+			if e.evict(&best, p) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// drawCandidates lets keys of one shard into the pool.
+func (e *Engine) drawCandidates(i int, p policy) {
+	v := &e.evictor
+	v.samples = v.samples[:0]
+	tx := e.Begin()
+	defer tx.Done()
+	tx.lockMask(1 << i)
+	for db := range e.shards[i].spaces {
+		if ks := e.shards[i].space(db); ks != nil {
+			tx.drawFrom(ks, db, p)
+		}
+	}
+	tx.Commit()
+	for _, c := range v.samples {
+		at, _ := slices.BinarySearchFunc(v.candidates, c.score, func(have candidate, score uint64) int {
+			if have.score < score {
+				return -1
+			}
+			return 1
+		})
+		if known := func(have candidate) bool { return have.db == c.db && have.key == c.key }; slices.ContainsFunc(v.candidates, known) {
+			continue
+		}
+		if len(v.candidates) == candidatesMax {
+			if at == 0 {
+				continue
+			}
+			v.candidates = slices.Delete(v.candidates, 0, 1)
+			at--
+		}
+		v.candidates = slices.Insert(v.candidates, at, c)
+	}
+}
+
+// drawFrom draws keys of a keyspace.
+func (tx *Tx) drawFrom(ks *keyspace, db int, p policy) {
+	v := &tx.e.evictor
+	for range max(1, tx.e.Limits.Samples.Load()) {
+		x, ok := table.Entry{}, false
+		if p.volatile() {
+			x, ok = ks.randomVolatile()
+		} else {
+			x, ok = ks.keys.Random(rand.Uint64())
+		}
+		if !ok || x.Kind() == kindMemory && !tx.evictable(db, x.Key()) {
+			continue
+		}
+		v.samples = append(v.samples, candidate{score: tx.evictionScore(x, p), db: db, key: string(x.Key())})
+	}
+}
+
+// randomVolatile is an entry with a deadline, each as likely.
+func (ks *keyspace) randomVolatile() (x table.Entry, ok bool) {
+	n := ks.deadlines.len()
+	if n == 0 {
+		return x, false
+	}
+	chosen, ok := ks.deadlines.tree.GetAt(rand.IntN(n))
+	if !ok {
+		return x, false
+	}
+	return ks.keys.GetHash(chosen.hash, func(x table.Entry) bool { return x.DeadlineMs() == chosen.ms })
+}
+
+// evictionScore says how soon an entry goes.
+func (tx *Tx) evictionScore(x table.Entry, p policy) uint64 {
+	switch p {
+	case allKeysLRU, volatileLRU:
+		return uint64((tx.lruClock() - x.Access()) & accessMask)
+	case allKeysLFU, volatileLFU:
+		return 255 - uint64(tx.frequency(x))
+	case volatileTTL:
+		return ^uint64(x.DeadlineMs())
+	}
+	return rand.Uint64()
+}
+
+// evictable says whether maxmemory may take a record: those that matter beyond
+// their session it never takes (MEM.* contract, kinds of records).
+func (tx *Tx) evictable(db int, key []byte) bool {
+	owner := tx.e.owners.find(tx.e.owners.space(db), key[:tx.e.Layout().OwnerLen(key)])
+	if owner == nil || !owner.mu.TryLock() {
+		return false // it is in use
+	}
+	defer owner.mu.Unlock()
+	it, ok := owner.records.Get(tx.pivotOf(key))
+	return ok && it.kind().Rule().Evictable
+}
+
+// evict removes a candidate, if it is still one.
+func (e *Engine) evict(c *candidate, p policy) bool {
+	key := []byte(c.key)
+	tx := e.Begin()
+	defer tx.Done()
+	tx.LockPlace(Locate(c.db, key))
+	defer tx.Commit()
+	ks, _, x, ok := tx.find(c.db, key)
+	if !ok || p.volatile() && x.DeadlineMs() == 0 || x.Kind() == kindMemory && !tx.evictable(c.db, key) {
+		return false
+	}
+	switch {
+	case holdsObject(x.Kind()):
+		e.evictor.heap.evicted.Add(ks.objects.all[objectRef(x.Value())].sizeBytes())
+	case x.Kind() == kindMemory:
+		size, _ := tx.UsageBytes(key)
+		e.evictor.heap.evicted.Add(size)
+	}
+	tx.remove(c.db, key, x, effect.Evicted)
+	return true
+}
+
+// heapUse is what lives in Go's heap. It is known after each collection only; until
+// the next, what was evicted from it is counted off.
+type heapUse struct {
+	live    atomic.Int64 // at the last collection
+	objects atomic.Int64 // with what died since, and what is new
+	cycles  atomic.Uint64
+	evicted atomic.Int64
+	readAt  atomic.Int64 // Unix nanoseconds
+	// nextAt is from when on a collection may be asked for again.
+	nextAt atomic.Int64
+}
+
+const (
+	// heapUseAge is how old the figures may be: reading them costs microseconds.
+	heapUseAge = 100 * time.Millisecond
+	// Collections are asked for once a second at most, and for a tenth of the time.
+	collectEvery = time.Second
+	collectShare = 10
+)
+
+func (g *heapUse) bytes() int64 {
+	now := time.Now().UnixNano()
+	if last := g.readAt.Load(); now-last > int64(heapUseAge) && g.readAt.CompareAndSwap(last, now) {
+		g.read()
+	}
+	return max(0, g.live.Load()-g.evicted.Load())
+}
+
+func (g *heapUse) read() {
+	sample := [...]metrics.Sample{
+		{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/cycles/total:gc-cycles"},
+	}
+	metrics.Read(sample[:])
+	g.live.Store(int64(sample[0].Value.Uint64()))
+	g.objects.Store(int64(sample[1].Value.Uint64()))
+	if cycles := sample[2].Value.Uint64(); g.cycles.Swap(cycles) != cycles {
+		g.evicted.Store(0)
+	}
+}
+
+// collectSoon has the heap collected in the background, unless that was done just
+// now.
+func (g *heapUse) collectSoon() {
+	began := time.Now()
+	next := g.nextAt.Load()
+	if began.UnixNano() < next || !g.nextAt.CompareAndSwap(next, 1<<62) {
+		return
+	}
+	go func() {
+		runtime.GC()
+		g.read()
+		pause := max(collectEvery, collectShare*time.Since(began))
+		g.nextAt.Store(began.Add(pause).UnixNano())
+	}()
+}
