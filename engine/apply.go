@@ -32,6 +32,10 @@ func (tx *Tx) apply(x *effect.Effect) {
 		tx.applySetAdd(db, x)
 	case effect.SetRemove:
 		tx.applySetRemove(db, x)
+	case effect.ScoreSet:
+		tx.applyScoreSet(db, x)
+	case effect.ScoreRemove:
+		tx.applyScoreRemove(db, x)
 	case effect.KeyRename:
 		tx.applyKeyRename(db, x)
 	case effect.KeyCopy:

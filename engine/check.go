@@ -32,8 +32,13 @@ func (ks *keyspace) check(shard, db int) error {
 		}
 		if holdsObject(x.Kind()) {
 			withObject++
-			if i := int(objectRef(x.Value())); i >= len(ks.objects.all) || ks.objects.all[i] == nil {
+			i := int(objectRef(x.Value()))
+			if i >= len(ks.objects.all) || ks.objects.all[i] == nil {
 				err = fmt.Errorf("shard %d, database %d: key %q holds object %d, which is not there", shard, db, x.Key(), i)
+				return false
+			}
+			if bad := ks.objects.all[i].check(); bad != nil {
+				err = fmt.Errorf("shard %d, database %d: key %q: %w", shard, db, x.Key(), bad)
 				return false
 			}
 		}

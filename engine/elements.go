@@ -25,11 +25,14 @@ func (s *elementTable) sizeBytes() int64 {
 func (s *elementTable) clone(e *Engine) object {
 	c := newElementTable(e)
 	s.table.Each(func(x table.Entry) bool {
-		c.set(x.Key(), x.Value())
+		to, _ := c.table.Put(table.Hash(x.Key()), x.Key(), x.Kind(), 0, len(x.Value()))
+		copy(to.Value(), x.Value())
 		return true
 	})
 	return c
 }
+
+func (s *elementTable) check() error { return s.table.Check() }
 
 func (s *elementTable) len() int { return s.table.Len() }
 

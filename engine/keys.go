@@ -79,6 +79,8 @@ type object interface {
 	clone(e *Engine) object
 	// sizeBytes is about what the object takes in memory.
 	sizeBytes() int64
+	// check is the structure check of tests.
+	check() error
 }
 
 // objects numbers the objects of one keyspace.

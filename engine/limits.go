@@ -14,6 +14,10 @@ type Limits struct {
 	HashListpackValue   atomic.Int64
 	// SetIntsetEntries bounds a set of integers that is one sorted block.
 	SetIntsetEntries atomic.Int64
+	// SortedSetListpackEntries and SortedSetListpackValue bound the packed form of
+	// a sorted set: members, and bytes of one.
+	SortedSetListpackEntries atomic.Int64
+	SortedSetListpackValue   atomic.Int64
 	// StringMax is the largest string in bytes (proto-max-bulk-len).
 	StringMax atomic.Int64
 	// MaxMemory is maxmemory in bytes, 0 for none.
@@ -38,6 +42,8 @@ func (l *Limits) reset() {
 	l.HashListpackEntries.Store(512)
 	l.HashListpackValue.Store(64)
 	l.SetIntsetEntries.Store(512)
+	l.SortedSetListpackEntries.Store(128)
+	l.SortedSetListpackValue.Store(64)
 	l.StringMax.Store(512 << 20)
 	l.GateRecords.Store(true)
 	l.Samples.Store(5)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"maps"
@@ -45,14 +46,26 @@ type modelValue struct {
 	text       string
 	hash       map[string]string
 	set        map[string]bool
+	scores     map[string]float64
 	deadlineMs int64
 }
 
-func (v modelValue) isString() bool { return v.hash == nil && v.set == nil }
+func (v modelValue) isString() bool { return v.hash == nil && v.set == nil && v.scores == nil }
 
 func (v modelValue) clone() modelValue {
-	v.hash, v.set = maps.Clone(v.hash), maps.Clone(v.set)
+	v.hash, v.set, v.scores = maps.Clone(v.hash), maps.Clone(v.set), maps.Clone(v.scores)
 	return v
+}
+
+// scoresText is a sorted set in its order.
+func scoresText(scores map[string]float64) (text string) {
+	members := slices.SortedFunc(maps.Keys(scores), func(a, b string) int {
+		return cmp.Or(cmp.Compare(scores[a], scores[b]), cmp.Compare(a, b))
+	})
+	for _, m := range members {
+		text += fmt.Sprintf(" %q:%v", m, scores[m])
+	}
+	return text
 }
 
 type model []map[string]modelValue
@@ -88,6 +101,10 @@ func (m model) String(now int64) string {
 			}
 			if v.set != nil {
 				out += fmt.Sprintf("%d %q = set @%d %q\n", db, key, v.deadlineMs, slices.Sorted(maps.Keys(v.set)))
+				continue
+			}
+			if v.scores != nil {
+				out += fmt.Sprintf("%d %q = sorted set @%d%s\n", db, key, v.deadlineMs, scoresText(v.scores))
 				continue
 			}
 			out += fmt.Sprintf("%d %q = hash @%d", db, key, v.deadlineMs)
@@ -147,6 +164,8 @@ func contents(t *testing.T, e *Engine) string {
 					t.Fatalf("%q: members %q, length %d", key, members, s.Len())
 				}
 				out += fmt.Sprintf("%d %q = set @%d %q\n", db, key, ms, members)
+			case TypeSortedSet:
+				out += fmt.Sprintf("%d %q = sorted set @%d%s\n", db, key, ms, sortedSetText(t, tx, key))
 			}
 		}
 		tx.Commit()
@@ -164,6 +183,31 @@ func membersOf(s Set) []string {
 	})
 	slices.Sort(members)
 	return members
+}
+
+// sortedSetText prints a sorted set as scoresText does, and holds it to its own
+// ranks and scores.
+func sortedSetText(t *testing.T, tx *Tx, key string) (text string) {
+	z, err := tx.SortedSet([]byte(key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rank := 0
+	z.Each(func(member []byte, score float64) bool {
+		text += fmt.Sprintf(" %q:%v", member, score)
+		if r, ok := z.Rank(member); !ok || r != rank {
+			t.Fatalf("%q: member %q has rank %d, is at %d", key, member, r, rank)
+		}
+		if s, ok := z.Score(member); !ok || s != score {
+			t.Fatalf("%q: member %q has the score %v, and %v in order", key, member, s, score)
+		}
+		rank++
+		return true
+	})
+	if rank != z.Len() {
+		t.Fatalf("%q: %d members, length %d", key, rank, z.Len())
+	}
+	return text
 }
 
 // world is an engine, its model, and where they are.
@@ -184,6 +228,8 @@ func (w *world) open() {
 	w.e.Limits.HashListpackEntries.Store(8)
 	w.e.Limits.HashListpackValue.Store(20)
 	w.e.Limits.SetIntsetEntries.Store(8)
+	w.e.Limits.SortedSetListpackEntries.Store(8)
+	w.e.Limits.SortedSetListpackValue.Store(20)
 }
 
 // restart replays the tape into a fresh engine.
@@ -233,7 +279,7 @@ func (w *world) step() {
 	tx.DB = db
 	now := w.clock.ms
 	v, exists := w.m.get(db, key, now)
-	switch op := w.r.IntN(16); op {
+	switch op := w.r.IntN(18); op {
 	case 0, 1, 2:
 		value, ms := w.value(), w.deadline()
 		tx.LockKeys([][]byte{[]byte(key)})
@@ -304,6 +350,11 @@ func (w *world) step() {
 		w.move(tx, db, key, other, v, exists)
 	case 11:
 		w.rare(tx, db)
+	case 12, 13:
+		tx.LockKeys([][]byte{[]byte(key)})
+		if !exists || v.scores != nil {
+			w.editScores(tx, db, key, v)
+		}
 	default:
 		tx.LockKeys([][]byte{[]byte(key), []byte(other)})
 		if !exists || v.set != nil {
@@ -312,6 +363,46 @@ func (w *world) step() {
 	}
 	tx.Commit()
 	tx.Done()
+}
+
+// editScores changes some members of a sorted set, most often in a few, large ones.
+func (w *world) editScores(tx *Tx, db int, key string, v modelValue) {
+	edit, err := tx.EditSortedSet([]byte(key))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	scores := maps.Clone(v.scores)
+	if scores == nil {
+		scores = map[string]float64{}
+	}
+	steps := 1 + w.r.IntN(3)*w.r.IntN(50)
+	drain := w.r.IntN(5) == 0
+	for range steps {
+		member := strings.Repeat("m", w.r.IntN(2)*w.r.IntN(60)) + fmt.Sprint(w.r.IntN(300))
+		if !drain && w.r.IntN(4) > 0 {
+			score := float64(w.r.IntN(40)) / float64(1+w.r.IntN(2))
+			edit.Set([]byte(member), score)
+			scores[member] = score
+			continue
+		}
+		if _, there := scores[member]; edit.Remove([]byte(member)) != there {
+			w.t.Fatalf("Remove %s %s: there is %v", key, member, there)
+		}
+		delete(scores, member)
+	}
+	if n := edit.View().Len(); drain && n > 0 {
+		from := w.r.IntN(n)
+		to := from + 1 + w.r.IntN(n-from)
+		edit.View().Range(from, to, w.r.IntN(2) == 0, func(member []byte, _ float64) bool {
+			delete(scores, string(member))
+			return true
+		})
+		edit.RemoveSpan(from, to)
+	}
+	edit.Close()
+	if w.m[db][key] = (modelValue{scores: scores, deadlineMs: v.deadlineMs}); len(scores) == 0 {
+		delete(w.m[db], key)
+	}
 }
 
 func (w *world) move(tx *Tx, db int, key, other string, v modelValue, exists bool) {

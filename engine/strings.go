@@ -91,6 +91,10 @@ func (tx *Tx) Encoding(key []byte) string {
 		return "intset"
 	case kindSetPack, kindSet:
 		return "hashtable"
+	case kindSortedSetPack:
+		return "listpack"
+	case kindSortedSet, kindSortedSetWide:
+		return "skiplist"
 	case kindMemory:
 		return "record"
 	}

@@ -47,6 +47,8 @@ func applyLimits(config *Config, core *commands.Core) {
 		limits.HashListpackEntries.Store(next.HashListpackEntries)
 		limits.HashListpackValue.Store(next.HashListpackValueBytes)
 		limits.SetIntsetEntries.Store(next.SetIntsetEntries)
+		limits.SortedSetListpackEntries.Store(next.ZsetListpackEntries)
+		limits.SortedSetListpackValue.Store(next.ZsetListpackValueBytes)
 		limits.StringMax.Store(int64(next.BulkMaxBytes))
 		limits.MaxMemory.Store(int64(min(next.MaxMemoryBytes, math.MaxInt64)))
 		limits.ConsentRequired.Store(next.MemConsentRequired)
@@ -60,6 +62,7 @@ func applyLimits(config *Config, core *commands.Core) {
 	config.OnChange(apply,
 		"hash-max-listpack-entries", "hash-max-listpack-value",
 		"set-max-intset-entries",
+		"zset-max-listpack-entries", "zset-max-listpack-value",
 		"maxmemory", "maxmemory-policy", "maxmemory-samples",
 		"proto-max-bulk-len", "mem-consent",
 		"notify-keyspace-events")

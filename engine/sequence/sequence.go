@@ -208,17 +208,33 @@ func (s *Sequence) Rank(p Place) (rank int) {
 // starts accepts a number of the first blocks and none after; a nil starts
 // accepts all.
 func (s *Sequence) Find(key uint64, starts func(block []byte) bool) Place {
+	return s.last(func(n *node, i int) bool {
+		if x := n.entries[i].key; x != key || starts == nil {
+			return x <= key
+		}
+		return starts(s.firstBlock(n, i))
+	})
+}
+
+// Search is Find by the blocks' bytes alone: of all blocks, starts accepts a
+// number of the first.
+func (s *Sequence) Search(starts func(block []byte) bool) Place {
+	return s.last(func(n *node, i int) bool { return starts(s.firstBlock(n, i)) })
+}
+
+// firstBlock is the first block in or below an entry of n.
+func (s *Sequence) firstBlock(n *node, i int) []byte {
+	if n.leaf {
+		return s.block(&n.entries[i])
+	}
+	return s.block(n.entries[i].child.first().entry())
+}
+
+// last is the place of the last block of those that starts accepts, which are a
+// number of the first.
+func (s *Sequence) last(starts func(n *node, i int) bool) Place {
 	for n := s.root; ; {
-		beyond := sort.Search(len(n.entries), func(i int) bool {
-			x := &n.entries[i]
-			if x.key != key || starts == nil {
-				return x.key > key
-			}
-			if !n.leaf {
-				x = x.child.first().entry()
-			}
-			return !starts(s.block(x))
-		})
+		beyond := sort.Search(len(n.entries), func(i int) bool { return !starts(n, i) })
 		switch {
 		case beyond == 0:
 			// This is the root: a node was gone down to because its first block

@@ -189,6 +189,25 @@ func (x *tester) checkFind() {
 		}
 		x.same(x.seq.Find(key, func(block []byte) bool { return accepted[string(block)] }), last-1)
 	}
+	x.checkSearch()
+}
+
+// checkSearch finds the last of the first blocks by their bytes alone.
+func (x *tester) checkSearch() {
+	last := x.rand.IntN(len(x.want) + 1)
+	accepted := map[string]bool{}
+	for i := range last {
+		accepted[string(x.want[i].bytes)] = true
+	}
+	for last < len(x.want) && accepted[string(x.want[last].bytes)] {
+		last++ // equal to a block before it
+	}
+	for i := last; i < len(x.want); i++ {
+		if accepted[string(x.want[i].bytes)] {
+			return // equal blocks apart: no number of the first is what is asked for
+		}
+	}
+	x.same(x.seq.Search(func(block []byte) bool { return accepted[string(block)] }), last-1)
 }
 
 func (x *tester) same(p Place, i int) {
