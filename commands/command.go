@@ -296,6 +296,7 @@ const (
 	Bitmap       Family = "bitmap"
 	Hashes       Family = "hash"
 	Sets         Family = "set"
+	HyperLogLog  Family = "hyperloglog"
 	Connection   Family = "connection"
 	Server       Family = "server"
 	Transactions Family = "transactions"

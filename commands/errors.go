@@ -68,6 +68,11 @@ const (
 	ErrLCSTooLong       Error = "ERR String too long for LCS"
 	ErrLCSMemory        Error = "ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len"
 
+	errNotHLL     Error = "WRONGTYPE Key is not a valid HyperLogLog string value."
+	errCorruptHLL Error = "INVALIDOBJ Corrupted HLL object detected"
+	errNoHLL      Error = "ERR The specified key does not exist"
+	errNotSparse  Error = "ERR HLL encoding is not sparse"
+
 	errClientName     Error = "ERR Client names cannot contain spaces, newlines or special characters."
 	errNoSuchClient   Error = "ERR No such client"
 	errHelloNoAuth    Error = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time"
@@ -176,6 +181,14 @@ func upToNul(a []byte) []byte {
 func errUnknownSubcommand(c *Command, word []byte) error {
 	return Error(fmt.Sprintf("ERR unknown subcommand '%s'. Try %s HELP.", upToNul(word[:min(len(word), 128)]), strings.ToUpper(c.Name)))
 }
+
+// errPFDebug names what is no subcommand of PFDEBUG.
+func errPFDebug(word []byte) error {
+	return Error("ERR Unknown PFDEBUG subcommand '" + string(upToNul(word)) + "'")
+}
+
+// errSelfTest says what PFSELFTEST has found.
+func errSelfTest(err error) error { return Error("TESTFAILED " + err.Error()) }
 
 // errHelloOption names the word of HELLO that is none.
 func errHelloOption(word []byte) error {

@@ -11,6 +11,7 @@ func DefaultTable() *Table {
 		bitCommands(),
 		hashCommands(),
 		setCommands(),
+		hyperLogLogCommands(),
 		databaseCommands(),
 		transactionCommands(),
 		connectionCommands(),

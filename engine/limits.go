@@ -18,6 +18,8 @@ type Limits struct {
 	// a sorted set: members, and bytes of one.
 	SortedSetListpackEntries atomic.Int64
 	SortedSetListpackValue   atomic.Int64
+	// HLLSparse is the longest sparse HyperLogLog in bytes.
+	HLLSparse atomic.Int64
 	// StringMax is the largest string in bytes (proto-max-bulk-len).
 	StringMax atomic.Int64
 	// MaxMemory is maxmemory in bytes, 0 for none.
@@ -44,6 +46,7 @@ func (l *Limits) reset() {
 	l.SetIntsetEntries.Store(512)
 	l.SortedSetListpackEntries.Store(128)
 	l.SortedSetListpackValue.Store(64)
+	l.HLLSparse.Store(3000)
 	l.StringMax.Store(512 << 20)
 	l.GateRecords.Store(true)
 	l.Samples.Store(5)

@@ -12,6 +12,9 @@ import (
 // proto-max-bulk-len, but never more than a table holds.
 func (tx *Tx) StringMax() int64 { return min(tx.e.Limits.StringMax.Load(), table.MaxBytes) }
 
+// SparseMax is the longest sparse HyperLogLog in bytes (hll-sparse-max-bytes).
+func (tx *Tx) SparseMax() int { return int(min(tx.e.Limits.HLLSparse.Load(), table.MaxBytes)) }
+
 // ReplaceString makes key the string value and keeps its deadline. The value
 // must not alias the table.
 func (tx *Tx) ReplaceString(key, value []byte) {

@@ -81,6 +81,10 @@ func (tx *Tx) Done() {
 	tx.e.txs.Put(tx)
 }
 
+// Writable says whether what is changed now can be kept. Commands that write need
+// not ask; one that reads and would leave something behind does.
+func (tx *Tx) Writable() bool { return tx.e.journal.Ready() == nil }
+
 // NowMs is the one time of this transaction.
 func (tx *Tx) NowMs() int64 { return tx.now }
 

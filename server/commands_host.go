@@ -49,6 +49,7 @@ func applyLimits(config *Config, core *commands.Core) {
 		limits.SetIntsetEntries.Store(next.SetIntsetEntries)
 		limits.SortedSetListpackEntries.Store(next.ZsetListpackEntries)
 		limits.SortedSetListpackValue.Store(next.ZsetListpackValueBytes)
+		limits.HLLSparse.Store(next.HLLSparseBytes)
 		limits.StringMax.Store(int64(next.BulkMaxBytes))
 		limits.MaxMemory.Store(int64(min(next.MaxMemoryBytes, math.MaxInt64)))
 		limits.ConsentRequired.Store(next.MemConsentRequired)
@@ -61,7 +62,7 @@ func applyLimits(config *Config, core *commands.Core) {
 	_ = apply(config.Settings())
 	config.OnChange(apply,
 		"hash-max-listpack-entries", "hash-max-listpack-value",
-		"set-max-intset-entries",
+		"set-max-intset-entries", "hll-sparse-max-bytes",
 		"zset-max-listpack-entries", "zset-max-listpack-value",
 		"maxmemory", "maxmemory-policy", "maxmemory-samples",
 		"proto-max-bulk-len", "mem-consent",
