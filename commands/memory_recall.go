@@ -168,8 +168,7 @@ type candidate struct {
 	pinned     bool
 	tier       recall.Tier
 	score      recall.Score
-	linked     float64         // what is left of a score that came over links; 0: none
-	says       recall.Shingles // what tells whether another one says the same
+	linked     float64 // what is left of a score that came over links; 0: none
 	tokens     int
 }
 
@@ -204,7 +203,7 @@ type recallMemory struct {
 	found    []candidate
 	ranked   []*candidate // found, the best first
 	chosen   []*candidate
-	shingles recall.Shingles
+	distinct recall.Distinct
 	fields   []memory.Field
 }
 
@@ -215,8 +214,9 @@ func (m *recallMemory) forget() {
 	clear(m.chosen)
 	clear(m.fields[:cap(m.fields)])
 	m.found, m.ranked, m.chosen = m.found[:0], m.ranked[:0], m.chosen[:0]
-	if cap(m.found) > 4096 || cap(m.shingles) > 1<<16 {
-		m.found, m.ranked, m.chosen, m.shingles = nil, nil, nil, nil
+	m.distinct.Reset()
+	if cap(m.found) > 4096 {
+		m.found, m.ranked, m.chosen = nil, nil, nil
 	}
 }
 

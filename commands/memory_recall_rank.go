@@ -124,12 +124,13 @@ const collapsedMax = 1000
 // best takes the first TOPK candidates, of those that say the same the better one.
 func (r *recalling) best() []*candidate {
 	chosen, limit := r.chosen[:0], int(r.params.topK)
-	r.collapsed, r.shingles = 0, r.shingles[:0]
+	r.collapsed = 0
+	r.distinct.Reset()
 	for _, c := range r.ranked {
 		if len(chosen) == limit || r.collapsed == collapsedMax {
 			break
 		}
-		if r.isRepeated(c, chosen) {
+		if c.stored.Decode(&r.record); !r.distinct.Add(r.record.Value) {
 			r.collapsed++
 			continue
 		}
@@ -137,22 +138,6 @@ func (r *recalling) best() []*candidate {
 	}
 	r.chosen = chosen
 	return chosen
-}
-
-// isRepeated says whether a better one that says the same was chosen; if not, it
-// leaves what tells so with the candidate.
-func (r *recalling) isRepeated(c *candidate, chosen []*candidate) bool {
-	c.stored.Decode(&r.record)
-	first := len(r.shingles)
-	r.shingles = recall.AppendShingles(r.shingles, r.record.Value)
-	c.says = r.shingles[first:]
-	for _, better := range chosen {
-		if c.says.Alike(better.says) {
-			r.shingles = r.shingles[:first]
-			return true
-		}
-	}
-	return false
 }
 
 // pack takes of the chosen what BUDGET has room for, pinned ones first.

@@ -35,9 +35,12 @@
 // in a byte (at most 6 % short).
 //
 // Two texts say the same when nine tenths of all their shingles, three neighbouring
-// words each, are common to both. Of two such texts one of the lowest few shingles
-// is common too, which rules most pairs out before they are compared. Rejected:
-// MinHash, whose estimate would let a recall differ from its definition.
+// words each, are common to both. A sketch of 256 bits, of which each shingle sets
+// one, rules nearly all pairs of up to some hundred words out before they are
+// compared: those in which more bits differ than shingles may. Rejected: MinHash, whose
+// estimate would let a recall differ from its definition; to compare the lowest few
+// shingles first, of which one is common to texts that are alike, but also to all
+// records whose values have the same members.
 //
 // # Structure
 //

@@ -145,7 +145,13 @@ func (t *topHits) offer(hit Hit) {
 
 // compareHits orders hits: the highest score first, then the highest ID.
 func compareHits(a, b Hit) int {
-	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.ID, a.ID))
+	switch {
+	case a.Score > b.Score:
+		return -1
+	case a.Score < b.Score:
+		return 1
+	}
+	return cmp.Compare(b.ID, a.ID)
 }
 
 // sorted answers the hits in order and hands them over.
