@@ -149,11 +149,8 @@ func (r *recalling) search(from *source) {
 	}
 }
 
-// acceptor says which documents may be hits; nil: all.
+// acceptor says which documents may be hits.
 func (r *recalling) acceptor(from *source) func(doc uint64) bool {
-	if r.unfiltered && !r.someKinds && from.view.Perishable == 0 && from.except == nil && string(from.scope.Text()) == from.view.Name {
-		return nil
-	}
 	return func(doc uint64) bool {
 		if from.narrowed && !from.has(doc) {
 			return false
@@ -161,6 +158,22 @@ func (r *recalling) acceptor(from *source) func(doc uint64) bool {
 		s, ok := from.view.ByDoc(doc)
 		return ok && r.accepts(from, &s)
 	}
+}
+
+// classes says which documents of a source may be hits whatever is in them: none of
+// kinds that are not wanted, and all of others where nothing more is asked and all
+// stand.
+func (r *recalling) classes(from *source) (verdicts [recall.ClassMax + 1]recall.Verdict) {
+	whole := r.unfiltered && from.except == nil && string(from.scope.Text()) == from.view.Name
+	for kind := memory.Working; kind <= memory.Semantic; kind++ {
+		switch {
+		case r.someKinds && !r.kinds[kind]:
+			verdicts[kind] = recall.No
+		case whole && from.view.AllStand(kind):
+			verdicts[kind] = recall.Yes
+		}
+	}
+	return verdicts
 }
 
 // has says whether a document is among those that the filter may hold of.
@@ -171,7 +184,7 @@ func (s *source) has(doc uint64) bool {
 
 func (r *recalling) searchText(from *source, accept func(doc uint64) bool) {
 	result := r.searcher.Search(from.view.Index(), recall.Query{Text: string(r.params.query),
-		Limit: r.limit, Neighbours: int(r.params.neighbours), Accept: accept})
+		Limit: r.limit, Neighbours: int(r.params.neighbours), Accept: accept, Classes: r.classes(from)})
 	r.scanned += result.Scanned
 	for _, hit := range result.Hits {
 		if s, ok := from.view.ByDoc(hit.ID); ok {

@@ -81,12 +81,7 @@ type OwnerView struct {
 	// and before the first one that it does not.
 	Seq uint64
 	// Head ends the owner's audit chain.
-	Head memory.Link
-	// Perishable is the number of records that may not stand though they are in
-	// the index: those with a deadline or a validity period, or, where consent was
-	// taken back, all. All others stand.
-	Perishable int
-
+	Head    memory.Link
 	consent memory.Consent
 	all     bool // also what consent hides
 	rules   *Rules
@@ -100,11 +95,15 @@ type OwnerView struct {
 	index   *recall.View
 	vectors *vector.View
 	columns viewColumns
-	pending []change
-	lost    bool
-	lastSeq uint64
-	nowMs   int64
-	archive Archive
+	// perishable says of each kind whether some of its records may not stand though
+	// they are in the index: those with a deadline or a validity period, or, where
+	// consent was taken back, all.
+	perishable [memory.Semantic + 1]bool
+	pending    []change
+	lost       bool
+	lastSeq    uint64
+	nowMs      int64
+	archive    Archive
 	// forgotten is the part of the chain that is no longer retained.
 	forgotten memory.ChainState
 	key       memory.OwnerKey
@@ -174,12 +173,8 @@ func (tx *Tx) viewOf(owner *Owner) *OwnerView {
 		defer owner.mu.Unlock()
 	}
 	tx.gateSeq = max(tx.gateSeq, owner.gateSeq)
-	perishable := owner.tally.perishable
-	if owner.consent.HidesAny() {
-		perishable = owner.records.Len()
-	}
-	return &OwnerView{
-		Name: owner.name, Seq: tx.e.owners.lastSeq.Load(), Head: owner.link, Perishable: perishable,
+	view := &OwnerView{
+		Name: owner.name, Seq: tx.e.owners.lastSeq.Load(), Head: owner.link,
 		consent: owner.consent, rules: tx.Rules(),
 		space: owner.space, records: owner.records.Copy(), items: owner.items.Copy(), docs: owner.docs.Copy(), pinned: owner.pinned.Copy(),
 		profile: owner.profile.Copy(), facets: owner.facets.Copy(),
@@ -187,7 +182,14 @@ func (tx *Tx) viewOf(owner *Owner) *OwnerView {
 		lastSeq: owner.lastSeq, nowMs: tx.now, archive: tx.e.archive, forgotten: owner.forgotten,
 		key: owner.key, keyNumber: owner.keyNumber, erased: owner.erased,
 	}
+	for kind, count := range owner.tally.perishable {
+		view.perishable[kind] = count > 0 || owner.consent.Hides(memory.Kind(kind))
+	}
+	return view
 }
+
+// AllStand says whether all records of a kind that are in the index stand.
+func (v *OwnerView) AllStand(kind memory.Kind) bool { return !v.perishable[kind] }
 
 // Len is the number of records, expired ones not yet removed included.
 func (v *OwnerView) Len() int { return v.records.Len() }

@@ -176,9 +176,9 @@ func (o *Owner) clear() {
 // included.
 type recordTally struct {
 	bytes int64 // as items of the tree
-	// perishable counts the records that may not stand though they are there:
+	// perishable counts, by kind, the records that may not stand though they are there:
 	// those with a deadline or a validity period.
-	perishable int
+	perishable [memory.Semantic + 1]int
 	kinds      [memory.Semantic + 1]int
 	// versions is the sum of the records' versions.
 	versions uint64
@@ -190,7 +190,7 @@ func (t *recordTally) count(it item, by int) {
 		return
 	}
 	if it.perishes() {
-		t.perishable += by
+		t.perishable[it.kind()] += by
 	}
 	t.kinds[it.kind()] += by
 	version, _ := memory.DecodeHead(it.record())

@@ -165,7 +165,10 @@ func (b *pastBuilder) view(indexed bool) *OwnerView {
 	v := *b.from
 	v.records, v.items, v.docs, v.pinned, v.profile = owner.records, owner.items, owner.docs, owner.pinned, owner.profile
 	v.index, v.vectors = owner.index.View(), owner.viewVectors()
-	v.Perishable, v.Seq, v.nowMs, v.head = owner.records.Len(), b.seq, b.nowMs, nil
+	v.Seq, v.nowMs, v.head = b.seq, b.nowMs, nil
+	for kind := range v.perishable {
+		v.perishable[kind] = true
+	}
 	v.facets, v.columns = &facetMap{}, viewColumns{}
 	return &v
 }
@@ -189,6 +192,6 @@ func (b *pastBuilder) put(owner *Owner, doc uint64, p *pastRecord, indexed bool)
 	owner.keep(it, p.record.Pinned)
 	owner.addVector(doc, p.record)
 	if indexed && (p.record.List == 0 || len(p.record.Anchor) > 0) {
-		owner.index.Add(recall.Doc{ID: doc, Text: string(policy.AppendAnchor(nil, p.record)), Order: p.record.CreatedMs, Group: owner.groupOf(p.key, p.record)})
+		owner.index.Add(recall.Doc{ID: doc, Text: string(policy.AppendAnchor(nil, p.record)), Order: p.record.CreatedMs, Group: owner.groupOf(p.key, p.record), Class: uint8(p.record.Kind)})
 	}
 }

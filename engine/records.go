@@ -462,9 +462,10 @@ func (o *Owner) nextDoc(tx *Tx) uint64 {
 
 // document is a record as recall indexes it: found by its anchor, beside its
 // neighbours in time within its session when it is a turn or part of a longer
-// text. A profile record stands for itself.
+// text. A profile record stands for itself. Its class is its kind; items of lists are
+// of none (0), since an append may change the kind of their list.
 func (tx *Tx) document(owner *Owner, it item, r *memory.Record) recall.Doc {
-	return recall.Doc{ID: it.doc(), Text: string(tx.Policy(it.key()).AppendAnchor(nil, r)), Order: r.CreatedMs, Group: owner.groupOf(it.key(), r)}
+	return recall.Doc{ID: it.doc(), Text: string(tx.Policy(it.key()).AppendAnchor(nil, r)), Order: r.CreatedMs, Group: owner.groupOf(it.key(), r), Class: uint8(r.Kind)}
 }
 
 // groupOf is the conversation that a record, or an item of it, is part of.

@@ -52,8 +52,8 @@
 // the list of segments are copied on write after a snapshot was taken. Merging
 // and analysing hold no lock that a writer takes.
 //
-// A segment is eight slices without pointers: per document 33 bytes for id,
-// group, order, length and place in its conversation; per posting 1 byte if the
+// A segment is nine slices without pointers: per document 34 bytes for id,
+// group, order, length, class and place in its conversation; per posting 1 byte if the
 // list is dense (the distance to the document before it, a flag for a frequency
 // of one). About 75 bytes a turn of conversation, everything included.
 //

@@ -23,6 +23,8 @@ type Doc struct {
 	Group uint64
 	// Order is its place or time in its group; equal orders go by ID.
 	Order int64
+	// Class is what Query.Classes knows it by, at most ClassMax.
+	Class uint8
 }
 
 // Index holds the documents of one owner. The zero value is an empty index.

@@ -19,6 +19,9 @@ const (
 	// to it. Beyond ten turns nothing is left of the weight (1/1024).
 	NeighboursMax = 10
 
+	// ClassMax is the highest Doc.Class: a query says of each what it means.
+	ClassMax = 7
+
 	// segmentDocsMax bounds the documents of a segment, so that an ordinal fits
 	// 16 bits and one merge is bounded work.
 	segmentDocsMax = 1 << 16

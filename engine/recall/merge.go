@@ -33,6 +33,7 @@ type merger struct {
 	moved   [][]int32 // per source, by ordinal: the new ordinal, -1 for the dead
 	docs    []docHead
 	norms   []byte
+	classes []uint8
 
 	gathered    []uint32 // ordinal<<8 | frequency of the term at hand
 	ordinals    []uint16
@@ -48,6 +49,7 @@ func (m *merger) numberDocs() {
 	}
 	m.docs = make([]docHead, 0, total)
 	m.norms = make([]byte, 0, total)
+	m.classes = make([]uint8, 0, total)
 	places := make([]int, len(m.sources))
 	for {
 		lowest := -1
@@ -69,6 +71,7 @@ func (m *merger) numberDocs() {
 		m.moved[lowest][place] = int32(len(m.docs))
 		m.docs = append(m.docs, s.docs[place])
 		m.norms = append(m.norms, s.norms[place])
+		m.classes = append(m.classes, s.classes[place])
 		places[lowest]++
 	}
 }
@@ -78,7 +81,7 @@ func (m *merger) mergeTerms() *segment {
 	for _, s := range m.sources {
 		termsMax = max(termsMax, len(s.segment.terms)-1)
 	}
-	w := newSegmentWriter(m.docs, m.norms, termsMax)
+	w := newSegmentWriter(m.docs, m.norms, m.classes, termsMax)
 	places := make([]int, len(m.sources))
 	for {
 		var lowest []byte

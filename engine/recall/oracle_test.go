@@ -78,7 +78,15 @@ func (o oracle) search(q Query) []Hit {
 }
 
 func (o oracle) top(q Query, ids []uint64, own map[uint64]float64) []Hit {
-	accept := func(id uint64) bool { return q.Accept == nil || q.Accept(id) }
+	accept := func(id uint64) bool {
+		switch q.Classes[o.docs[id].Class] {
+		case Yes:
+			return true
+		case No:
+			return false
+		}
+		return q.Accept == nil || q.Accept(id)
+	}
 	conversations := map[uint64][]uint64{}
 	for _, id := range ids {
 		group := o.docs[id].Group

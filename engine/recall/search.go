@@ -50,7 +50,18 @@ type Query struct {
 	// is called once at most for each document, and only for those that may
 	// matter for the result. What is not accepted is no hit and lends nothing.
 	Accept func(id uint64) bool
+	// Classes says by Doc.Class what Accept would say, where that is known.
+	Classes [ClassMax + 1]Verdict
 }
+
+// Verdict is what is known of all documents of a class.
+type Verdict uint8
+
+const (
+	Ask Verdict = iota // nothing: Accept is asked
+	Yes
+	No
+)
 
 // Hit is a document found.
 type Hit struct {
@@ -88,6 +99,7 @@ type Searcher struct {
 	reach    int     // neighbours on each side
 	weight   float64 // the most that a neighbour lends, of its own score
 	ceiling  float64 // the terms' scales, summed
+	all      bool    // every document may be a hit
 
 	parts []part
 	bases []uint32 // by part: the position of its first document
@@ -133,6 +145,7 @@ type queryTerm struct {
 // Search is View.Search with the memory of s.
 func (s *Searcher) Search(v *View, q Query) Result {
 	s.view, s.query, s.positions = v, q, s.positions[:0]
+	s.all = q.Accept == nil && !slices.Contains(q.Classes[:], No)
 	s.reach = min(max(q.Neighbours, 0), NeighboursMax)
 	s.weight = 0
 	if s.reach > 0 {
@@ -482,15 +495,23 @@ func (s *Searcher) evaluate(window []uint32, at int) {
 	}
 }
 
-// accepts asks the query's filter about a document, once.
+// accepts says whether a document may be a hit or lend; the query's filter is asked
+// once.
 func (s *Searcher) accepts(position uint32) bool {
-	if s.query.Accept == nil {
+	if s.all {
 		return true
 	}
 	if s.marks[position]&asked == 0 {
 		answer := asked
-		if s.query.Accept(s.doc(position).id) {
+		p, ordinal := s.locate(position)
+		segment := s.parts[p].segment
+		switch s.query.Classes[segment.classes[ordinal]] {
+		case Yes:
 			answer |= accepted
+		case Ask:
+			if s.query.Accept == nil || s.query.Accept(segment.docs[ordinal].id) {
+				answer |= accepted
+			}
 		}
 		s.setMark(position, answer)
 	}

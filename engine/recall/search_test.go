@@ -51,6 +51,7 @@ func (h *history) add() {
 		Text:  h.words.text(h.random.IntN(24)),
 		Group: h.random.Uint64N(h.groups),
 		Order: h.random.Int64N(500),
+		Class: uint8(h.random.IntN(ClassMax + 1)),
 	}
 	h.x.Add(doc)
 	h.live.docs[doc.ID] = doc
@@ -77,6 +78,11 @@ func (h *history) query() Query {
 		q.Accept = func(id uint64) bool { return id%divisor == 0 }
 	case 1:
 		q.Accept = func(id uint64) bool { return id%2 == 1 }
+	}
+	if h.random.IntN(2) == 0 {
+		for class := range q.Classes {
+			q.Classes[class] = Verdict(h.random.IntN(3))
+		}
 	}
 	return q
 }

@@ -12,10 +12,12 @@ import (
 
 // segment is an index over up to segmentDocsMax documents, written once.
 // An ordinal is a document's place in docs. No field holds pointers per
-// document or per term: the collector sees eight slices.
+// document or per term: the collector sees nine slices.
 type segment struct {
 	docs  []docHead // ascending by id
 	norms []byte    // by ordinal: the length, coded (normOf)
+	// classes are the documents', by ordinal.
+	classes []uint8
 
 	turns  []uint16    // ordinals by group, order, id
 	ranks  []uint16    // by ordinal: its place in turns
@@ -44,7 +46,7 @@ type termHead struct {
 
 // sizeBytes is what the segment occupies.
 func (s *segment) sizeBytes() int {
-	return len(s.docs)*24 + len(s.norms) + len(s.turns)*4 + len(s.groups)*16 +
+	return len(s.docs)*24 + len(s.norms) + len(s.classes) + len(s.turns)*4 + len(s.groups)*16 +
 		len(s.terms)*8 + len(s.dict) + len(s.postings)
 }
 
@@ -158,6 +160,7 @@ func (b *builder) add(doc *Doc) {
 	}
 	b.segment.docs = append(b.segment.docs, docHead{id: doc.ID, group: doc.Group, order: doc.Order})
 	b.segment.norms = append(b.segment.norms, normOf(length))
+	b.segment.classes = append(b.segment.classes, doc.Class)
 }
 
 func (b *builder) count(term []byte, ordinal uint16) {
@@ -183,7 +186,7 @@ func (b *builder) count(term []byte, ordinal uint16) {
 
 // finish answers the segment of what was added and empties the builder.
 func (b *builder) finish() *segment {
-	w := newSegmentWriter(b.segment.docs, b.segment.norms, len(b.names))
+	w := newSegmentWriter(b.segment.docs, b.segment.norms, b.segment.classes, len(b.names))
 	sorted := make([]uint32, len(b.names)) // numbers by term
 	for i := range sorted {
 		sorted[i] = uint32(i)
@@ -217,9 +220,9 @@ func (b *builder) finish() *segment {
 // segmentWriter puts a segment together, terms ascending.
 type segmentWriter struct{ segment segment }
 
-// newSegmentWriter takes over docs (ascending by id) and norms.
-func newSegmentWriter(docs []docHead, norms []byte, terms int) *segmentWriter {
-	w := &segmentWriter{segment{docs: slices.Clip(docs), norms: slices.Clip(norms)}}
+// newSegmentWriter takes over docs (ascending by id), norms and classes.
+func newSegmentWriter(docs []docHead, norms []byte, classes []uint8, terms int) *segmentWriter {
+	w := &segmentWriter{segment{docs: slices.Clip(docs), norms: slices.Clip(norms), classes: slices.Clip(classes)}}
 	w.segment.terms = make([]termHead, 0, terms+1)
 	return w
 }
