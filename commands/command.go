@@ -109,6 +109,9 @@ type Command struct {
 	session func(s *Session, argv [][]byte, w *reply.Writer) error
 	// slow says which lines are Offload, of a command of which only some are.
 	slow func(argv [][]byte) bool
+	// brief says which lines of an Offload command run at once all the same, because
+	// what they read is little; nil: none.
+	brief func(s *Session, argv [][]byte) bool
 	// projects says which lines show records through the lens of the transaction,
 	// so that they may be read by grants of members; nil: none.
 	projects func(argv [][]byte) bool
@@ -176,6 +179,19 @@ func onDataOffloading[T any](d Declaration, g *grammar.Grammar, slow func(p T) b
 		p := pool.Get()
 		defer pool.Put(p)
 		return g.Parse(argv, p) == nil && slow(p.(T))
+	}
+	return c
+}
+
+// briefly says which lines of an Offload command read so little that a worker would
+// cost more than they do.
+func briefly[T any](c *Command, g *grammar.Grammar, brief func(e *engine.Engine, db int, p T) bool) *Command {
+	mustBeFor[T](c.Declaration, g)
+	pool := &sync.Pool{New: g.NewParams}
+	c.brief = func(s *Session, argv [][]byte) bool {
+		p := pool.Get()
+		defer pool.Put(p)
+		return g.Parse(argv, p) == nil && brief(s.Core.Engine, s.DB, p.(T))
 	}
 	return c
 }

@@ -129,7 +129,7 @@ func (s *Session) fail(c *Command, err error, argv [][]byte) {
 // call runs an admitted command outside of EXEC.
 func (s *Session) call(c *Command, argv [][]byte) {
 	args := argv[c.words():]
-	if c.data != nil && c.offloads(args) {
+	if c.data != nil && c.offloads(args) && (c.brief == nil || !c.brief(s, args)) {
 		s.offload(c, args, time.Now())
 		s.showMonitors(c, argv)
 		return

@@ -14,6 +14,8 @@
 // that may run long or read from disk is Offload: it runs on a worker while its
 // session is parked. Of some commands only some lines are (MEM.GET … AT): a
 // handler of those takes its own locks where none are held, and none inside EXEC.
+// Other lines read so little that a worker would cost more (MEM.LOAD of an owner
+// with a thousand records): they run at once (briefly).
 //
 // A blocking command that finds nothing returns a wait in the place of an error
 // (blocking.go): its keys, its deadline, and what it answers when its time is over.

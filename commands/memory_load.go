@@ -62,7 +62,7 @@ func memLoadCommand() *Command {
 			formatNode(func(p *memLoadParams) *format { return &p.format }),
 		),
 	)
-	return projecting(naming(onData(memoryDeclaration(Declaration{
+	return briefly(projecting(naming(onData(memoryDeclaration(Declaration{
 		Name: "mem.load", Complexity: "O(P+T+R) where P is the number of profile records, T that of the session's records and R what MEM.RECALL costs",
 		Summary: "Load what an agent needs at the start of a turn",
 		Flags:   ReadOnly | Recalls, Offload: true, Lock: LockNone,
@@ -74,7 +74,11 @@ func memLoadCommand() *Command {
 		return runMemLoad(tx, p, m, w)
 	}), g, func(p *memLoadParams, visit func([]byte, grammar.KeyFlags)) {
 		visit(p.shared, grammar.RO|grammar.Access|grammar.NotKey)
-	}), g, func(p *memLoadParams) bool { return p.query == nil && p.vector == nil })
+	}), g, func(p *memLoadParams) bool {
+		return p.query == nil && p.vector == nil
+	}), g, func(e *engine.Engine, db int, p *memLoadParams) bool {
+		return !p.at.Set && p.shared == nil && !(len(p.query) > 0 && e.EmbedsQueries()) && e.IsSmall(db, p.owner)
+	})
 }
 
 // loadMemory is what one load leaves to the next: memory alone.

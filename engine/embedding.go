@@ -48,6 +48,9 @@ func (e *Engine) unembedded(space uint32, owner string) int64 {
 	return int64(e.embedder.Waiting(space, owner))
 }
 
+// EmbedsQueries says whether EmbedQuery may take long.
+func (e *Engine) EmbedsQueries() bool { return e.embedder.Query != nil }
+
 // EmbedQuery is the vector of a text that is searched for, nil without an
 // embedder. Inside EXEC, where everything is locked, nobody is asked.
 func (tx *Tx) EmbedQuery(text []byte) []float32 {

@@ -76,6 +76,31 @@ func (o *Owner) build() {
 	}
 }
 
+// An owner is small while all that it has can be read, and what waits to be indexed
+// be indexed, in some hundred microseconds.
+const (
+	smallDocs         = 2000
+	smallBytes        = 512 << 10
+	smallWaiting      = 16
+	smallWaitingBytes = 16 << 10
+)
+
+// IsSmall says whether an owner is small. One that is not there is.
+func (e *Engine) IsSmall(db int, name []byte) bool {
+	owner := e.owners.find(e.owners.space(db), name)
+	if owner == nil {
+		return true
+	}
+	owner.mu.Lock()
+	docs, bytes, index := owner.docs.Len(), owner.tally.bytes, owner.index
+	owner.mu.Unlock()
+	if docs > smallDocs || bytes > smallBytes {
+		return false
+	}
+	waiting, waitingBytes := index.Waiting()
+	return waiting <= smallWaiting && waitingBytes <= smallWaitingBytes
+}
+
 // StopIndexer ends RunIndexer and waits for it.
 func (e *Engine) StopIndexer() {
 	close(e.indexer.stop)

@@ -289,6 +289,13 @@ func (x *Index) NeedsBuild() bool {
 	return len(x.raw.docs) > 0 || len(x.planMerge(segmentDocsMax)) > 0
 }
 
+// Waiting is how many documents the next search has to index, and their text.
+func (x *Index) Waiting() (docs, textBytes int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.raw.docs), x.raw.textBytes
+}
+
 // tidy does the small merges that keep single writes from piling up.
 func (x *Index) tidy() {
 	if !x.merging.TryLock() {
