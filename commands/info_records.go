@@ -8,6 +8,8 @@ type RecordHost struct {
 	// AuditFileDropped are the events that the audit file lacks, AuditFileErrors
 	// how often it failed.
 	AuditFileDropped, AuditFileErrors int64
+	// AuditFileUnerased are the erasures that the audit file still lacks.
+	AuditFileUnerased int64
 	// EmbedWaiting are the records that wait for a vector, EmbedMissed those that
 	// were refused a place in the queue for it.
 	EmbedWaiting, EmbedMissed int64
@@ -53,4 +55,5 @@ func infoRecords(k *Core, out *infoWriter) {
 	out.number("memory_audit_dropped", uses.Unaudited)
 	out.number("memory_audit_file_dropped", host.AuditFileDropped)
 	out.number("memory_audit_file_errors", host.AuditFileErrors)
+	out.number("memory_audit_file_unerased", host.AuditFileUnerased)
 }

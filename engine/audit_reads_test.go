@@ -96,7 +96,8 @@ func TestEveryReadIsAnEvent(t *testing.T) {
 	e := auditedEngine(t, owners, "ALL")
 	var heard atomic.Int64
 	lastSeq := map[string]uint64{} // of an owner, whose lock is held
-	e.OnAudit(func(db int, owner string, seq uint64, event []byte) {
+	e.OnAudit(func(a Audited) {
+		db, owner, seq, event := a.DB, a.Owner, a.Seq, a.Event
 		heard.Add(1)
 		if db > 1 || seq < lastSeq[owner] || len(event) == 0 {
 			t.Errorf("database %d, %s: batch %d after %d", db, owner, seq, lastSeq[owner])

@@ -52,7 +52,8 @@ type Engine struct {
 	events    events
 	readAudit readAudit
 	embedder  Embedder
-	onAudit   func(db int, owner string, seq uint64, event []byte)
+	onAudit   func(a Audited)
+	onErase   func(x Erasure)
 	txs       sync.Pool
 	stats     Stats
 }

@@ -33,6 +33,21 @@ type Erased struct {
 	Receipt                                [32]byte
 }
 
+// Erasure is what an erasure means to whoever has copies of events: those of the
+// owner in batches before Before say no more than that they were, where they are
+// about a record in Scope, or whatever they are about when it covers the owner.
+type Erasure struct {
+	Space  uint32
+	Owner  string
+	Scope  memory.Scope
+	Before uint64
+}
+
+// OnErase has hear called for each owner that something is erased of, also when
+// nothing was left to be, before the erasure is told to be done. It may take long.
+// It is set before anything is written.
+func (e *Engine) OnErase(hear func(x Erasure)) { e.onErase = hear }
+
 // surveyMax is how often what is to be erased is looked up without locks; after
 // that, writers wait.
 const surveyMax = 3
@@ -49,13 +64,18 @@ func (tx *Tx) Erase(scope memory.Scope, owners []string, event *memory.Event) (E
 		if owner == nil {
 			continue
 		}
+		before := tx.LastSeq() + 1
 		head, timeMs, err := tx.eraseIn(owner, scope, event, &total)
 		if err != nil {
 			return total, err
 		}
 		if tx.seq > last {
 			last = tx.seq
+			before = last
 			total.Receipt = receipt(total.Receipt, name, last, timeMs, head)
+		}
+		if tx.e.onErase != nil {
+			tx.e.onErase(Erasure{owner.space, name, scope, before})
 		}
 	}
 	if last == 0 || tx.e.eraser == nil {

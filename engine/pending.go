@@ -176,12 +176,23 @@ func (tx *Tx) commitRecords(seq uint64, timeMs int64) {
 	}
 }
 
+// Audited is an event as it is committed. Space is the number that stays the
+// owner's whatever database it is in; the owner of the server's chain has no name.
+// Event is the stored form (memory.SplitLinked) and never changes.
+type Audited struct {
+	DB    int
+	Space uint32
+	Owner string
+	Seq   uint64
+	Event []byte
+}
+
 // OnAudit has hear called for each event that is added to a chain, in the order
-// of the chain; the owner of the server's has no name. It is called with locks
+// of the chain. It is called with locks
 // held, so it must not wait, and before the event is durable. event is the stored
 // form (memory.SplitLinked) and never changes. It is set before anything is
 // written.
-func (e *Engine) OnAudit(hear func(db int, owner string, seq uint64, event []byte)) { e.onAudit = hear }
+func (e *Engine) OnAudit(hear func(a Audited)) { e.onAudit = hear }
 
 // tellAudit tells of the events that batch seq added to an owner's chain.
 func (tx *Tx) tellAudit(owner *Owner, seq uint64) {
@@ -192,7 +203,7 @@ func (tx *Tx) tellAudit(owner *Owner, seq uint64) {
 	db := max(0, tx.e.owners.database(owner.space))
 	for i := first; i < len(owner.pending); i++ {
 		if event := owner.pending[i].event(); event != nil {
-			tx.e.onAudit(db, owner.name, seq, event)
+			tx.e.onAudit(Audited{db, owner.space, owner.name, seq, event})
 		}
 	}
 }

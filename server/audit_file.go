@@ -24,7 +24,8 @@ const (
 
 // AuditEntry is an event as the engine committed it. Event never changes.
 type AuditEntry struct {
-	Database int // of its owner
+	Database int    // of its owner
+	Space    uint32 // which the owner keeps in whatever database it is
 	Owner    string
 	Seq      uint64
 	Event    []byte
@@ -38,12 +39,17 @@ type AuditFile struct {
 	render func(dst []byte, e *AuditEntry) []byte
 	log    *slog.Logger
 	queue  chan AuditEntry
+	erase  chan chan struct{}
 	reopen atomic.Bool
 	stop   chan struct{}
 	ended  chan struct{}
 	once   sync.Once
 
 	dropped, errors atomic.Int64
+
+	// owed are the erasures that the file still lacks.
+	owedMu sync.Mutex
+	owed   []AuditCut
 
 	// The writer's.
 	file    *os.File
@@ -55,7 +61,7 @@ type AuditFile struct {
 // without its end.
 func NewAuditFile(path string, log *slog.Logger, render func(dst []byte, e *AuditEntry) []byte) *AuditFile {
 	f := &AuditFile{path: path, render: render, log: log, queue: make(chan AuditEntry, auditQueueMax),
-		stop: make(chan struct{}), ended: make(chan struct{})}
+		erase: make(chan chan struct{}), stop: make(chan struct{}), ended: make(chan struct{})}
 	go f.run()
 	return f
 }
@@ -98,15 +104,25 @@ func (f *AuditFile) run() {
 		case e := <-f.queue:
 			lines = f.gather(lines[:0], e)
 			f.write(lines)
+		case done := <-f.erase:
+			lines = f.drain(lines)
+			f.cutOwed()
+			close(done)
 		case <-f.stop:
-			for len(f.queue) > 0 {
-				lines = f.gather(lines[:0], <-f.queue)
-				f.write(lines)
-			}
+			f.drain(lines)
 			f.closeFile()
 			return
 		}
 	}
+}
+
+// drain writes what waits.
+func (f *AuditFile) drain(lines []byte) []byte {
+	for len(f.queue) > 0 {
+		lines = f.gather(lines[:0], <-f.queue)
+		f.write(lines)
+	}
+	return lines
 }
 
 // gather renders an event, and those that wait behind it, up to about a write.
@@ -141,11 +157,16 @@ func (f *AuditFile) write(lines []byte) {
 		f.failing = false
 		return
 	}
-	f.errors.Add(1)
 	f.dropped.Add(int64(bytes.Count(lines[written:], []byte{'\n'})))
+	f.fail("writing the audit file", err)
+}
+
+// fail counts a failure, and logs the first of a row.
+func (f *AuditFile) fail(what string, err error) {
+	f.errors.Add(1)
 	if !f.failing {
 		f.failing = true
-		f.log.Warn("writing the audit file", "path", f.path, "error", err)
+		f.log.Warn(what, "path", f.path, "error", err)
 	}
 }
 

@@ -149,3 +149,73 @@ func TestAuditFileNeverWaits(t *testing.T) {
 		t.Errorf("%d lines, %v", n, err)
 	}
 }
+
+// cutOwner takes out what lines say of an owner, and leaves their numbers.
+func cutOwner(owner string) AuditCut {
+	return func(dst, line []byte) ([]byte, bool) {
+		before, found := strings.CutSuffix(string(line), " "+owner)
+		return append(dst, before...), found
+	}
+}
+
+// TestAuditFileErases what is in the file and what still waits, once; the rest
+// stays, byte by byte, and lines go on behind it.
+func TestAuditFileErases(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit")
+	if err := os.WriteFile(path, []byte("torn\n\n8 gone\n9 kept"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	a := newAuditTest(t, path)
+	a.Erase(cutOwner("nobody"))
+	a.want(path, "torn\n\n8 gone\n9 kept")
+	if err := os.WriteFile(path, []byte("torn\n\n8 gone\n9 kept\n"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	for _, owner := range []string{"gone", "kept"} {
+		a.add(owner)
+	}
+	a.sent++
+	a.Add(AuditEntry{Owner: "gone", Seq: uint64(a.sent)}) // nobody waits until it is rendered
+	a.Erase(cutOwner("gone"))
+	<-a.rendered
+	a.want(path, "torn\n\n8\n9 kept\n1\n2 kept\n3\n")
+	a.add("gone")
+	a.Close()
+	a.want(path, "torn\n\n8\n9 kept\n1\n2 kept\n3\n4 gone\n")
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	if left, err := filepath.Glob(path + ".*"); err != nil || len(left) > 0 {
+		t.Errorf("%q, %v", left, err)
+	}
+	a.Erase(cutOwner("kept")) // after the end nobody is waited for
+	if a.Dropped() != 0 || a.Errors() != 0 {
+		t.Error(a.Dropped(), a.Errors())
+	}
+}
+
+// TestAuditFileOwesErasures that fail, and pays with the next.
+func TestAuditFileOwesErasures(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	a := newAuditTest(t, path)
+	a.Erase(cutOwner("one"))
+	a.Erase(cutOwner("two"))
+	if a.Unerased() != 2 || a.Errors() != 2 {
+		t.Errorf("%d owed, %d errors", a.Unerased(), a.Errors())
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	for _, owner := range []string{"one", "two", "three", "four"} {
+		a.add(owner)
+	}
+	a.Erase(cutOwner("three"))
+	a.Close()
+	a.want(path, "1\n2\n3\n4 four\n")
+	if a.Unerased() != 0 || a.Errors() != 2 {
+		t.Errorf("%d owed, %d errors", a.Unerased(), a.Errors())
+	}
+}

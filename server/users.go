@@ -6,8 +6,8 @@ package server
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -91,23 +91,8 @@ func systemText(err error) string {
 // Write implements commands.UserFile: the file is replaced by one that is whole
 // and on the disk.
 func (f userFile) Write(text string) error {
-	temporary, err := os.CreateTemp(filepath.Dir(string(f)), filepath.Base(string(f))+".tmp-*")
-	if err != nil {
+	return replaceFile(string(f), func(to io.Writer) error {
+		_, err := io.WriteString(to, text)
 		return err
-	}
-	_, err = temporary.WriteString(text)
-	if err == nil {
-		err = temporary.Sync()
-	}
-	if err = errors.Join(err, temporary.Close()); err == nil {
-		err = os.Rename(temporary.Name(), string(f))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temporary.Name()))
-	}
-	dir, err := os.Open(filepath.Dir(string(f)))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	})
 }

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
 
 	"reminis/commands"
+	"reminis/engine"
 	"reminis/engine/memory"
 	"reminis/server"
 )
@@ -25,15 +28,55 @@ func (p *process) openAuditFile() {
 	}
 	file := server.NewAuditFile(path, p.log.Logger, appendAuditLine)
 	p.auditFile = file
-	p.engine.OnAudit(func(db int, owner string, seq uint64, event []byte) {
-		file.Add(server.AuditEntry{Database: db, Owner: owner, Seq: seq, Event: event})
+	followAudit(p.engine, file)
+}
+
+// followAudit copies the engine's events to a file, and erases from it what is
+// erased.
+func followAudit(e *engine.Engine, file *server.AuditFile) {
+	e.OnAudit(func(a engine.Audited) {
+		file.Add(server.AuditEntry{Database: a.DB, Space: a.Space, Owner: a.Owner, Seq: a.Seq, Event: a.Event})
 	})
+	e.OnErase(func(x engine.Erasure) { file.Erase(cutErased(x)) })
+}
+
+// cutErased says what an erasure leaves of the lines of events: what MEM.AUDIT shows
+// of an event whose body was erased. A line that does not read as one, but names
+// the owner, goes.
+func cutErased(x engine.Erasure) server.AuditCut {
+	name := memory.AppendQuoted(nil, []byte(x.Owner))
+	whole := x.Scope.Covers([]byte(x.Owner))
+	return func(dst, line []byte) (kept []byte, erased bool) {
+		if !bytes.Contains(line, name[:len(name)-1]) {
+			return dst, false
+		}
+		var l struct {
+			DB         int             `json:"db"`
+			Space      uint32          `json:"space"`
+			Owner      json.RawMessage `json:"owner"`
+			Seq        uint64          `json:"seq"`
+			TimeMs     int64           `json:"time"`
+			Op         string          `json:"op"`
+			Key        string          `json:"key"`
+			Version    uint64          `json:"version"`
+			OldVersion uint64          `json:"old_version"`
+		}
+		if json.Unmarshal(line, &l) != nil {
+			return dst, true
+		}
+		if string(l.Owner) != string(name) || l.Space != x.Space || l.Seq >= x.Before || !whole && !x.Scope.Contains([]byte(l.Key)) {
+			return dst, false
+		}
+		event := memory.Event{TimeMs: l.TimeMs, Version: l.Version, OldVersion: l.OldVersion, Erased: true}
+		event.Op, _ = memory.ParseOp([]byte(l.Op))
+		return appendAuditFields(dst, l.DB, l.Space, x.Owner, l.Seq, &event), true
+	}
 }
 
 // recordHost is what INFO tells of this.
 func (p *process) recordHost() (h commands.RecordHost) {
 	if p.auditFile != nil {
-		h.AuditFileDropped, h.AuditFileErrors = p.auditFile.Dropped(), p.auditFile.Errors()
+		h.AuditFileDropped, h.AuditFileErrors, h.AuditFileUnerased = p.auditFile.Dropped(), p.auditFile.Errors(), p.auditFile.Unerased()
 	}
 	if p.embedding != nil {
 		h.EmbedWaiting, h.EmbedMissed = int64(p.embedding.queue.Waiting()), int64(p.embedding.queue.Missed())
@@ -52,14 +95,20 @@ func appendAuditLine(dst []byte, e *server.AuditEntry) []byte {
 	if err != nil {
 		panic("reminis: an event that was just made does not decode: " + err.Error())
 	}
+	return appendAuditFields(dst, e.Database, e.Space, e.Owner, e.Seq, &event)
+}
+
+func appendAuditFields(dst []byte, db int, space uint32, owner string, seq uint64, event *memory.Event) []byte {
 	fields := []memory.Field{
-		{Name: "db", Kind: memory.FieldInteger, Integer: int64(e.Database)},
-		{Name: "owner", Kind: memory.FieldText, Bytes: []byte(e.Owner)},
+		{Name: "db", Kind: memory.FieldInteger, Integer: int64(db)},
+		{Name: "space", Kind: memory.FieldInteger, Integer: int64(space)},
+		{Name: "owner", Kind: memory.FieldText, Bytes: []byte(owner)},
 	}
-	if e.Owner == "" {
-		fields[1] = memory.Field{Name: "owner"}
+	if owner == "" {
+		// The server's own chain is of no database.
+		fields = []memory.Field{{Name: "db", Kind: memory.FieldInteger}, {Name: "space"}, {Name: "owner"}}
 	}
-	return memory.AppendJSON(dst, memory.AppendEventFields(fields, e.Seq, &event))
+	return memory.AppendJSON(dst, memory.AppendEventFields(fields, seq, event))
 }
 
 // followHangup opens the audit file again on SIGHUP, which does nothing else, as

@@ -63,6 +63,11 @@ func (p *process) run() error {
 	if err := p.findLimits(); err != nil {
 		return err
 	}
+	defer func() {
+		if p.auditFile != nil {
+			p.auditFile.Close()
+		}
+	}()
 	if err := p.open(); err != nil {
 		return err
 	}
@@ -78,9 +83,6 @@ func (p *process) run() error {
 		p.log.Warn(err.Error())
 	}
 	defer func() { _ = pidFile.Remove() }()
-	if p.openAuditFile(); p.auditFile != nil {
-		defer p.auditFile.Close()
-	}
 	defer p.followHangup()()
 	embedder, err := openEmbedder(settings)
 	if err != nil {
@@ -153,6 +155,7 @@ func (p *process) open() error {
 		options.Journal, options.Archive, options.Eraser, options.Memory.Keys = journal{store, p.keys}, store, store, p.keys
 	}
 	p.engine = engine.Open(options)
+	p.openAuditFile() // which an erasure that a recovery finishes is taken out of, too
 	p.followDurability()
 	start := time.Now()
 	if store != nil {
