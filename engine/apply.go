@@ -36,6 +36,10 @@ func (tx *Tx) apply(x *effect.Effect) {
 		tx.applyScoreSet(db, x)
 	case effect.ScoreRemove:
 		tx.applyScoreRemove(db, x)
+	case effect.ListSplice:
+		tx.applyListSplice(db, x)
+	case effect.ListDrop:
+		tx.applyListDrop(db, x)
 	case effect.KeyRename:
 		tx.applyKeyRename(db, x)
 	case effect.KeyCopy:

@@ -46,6 +46,10 @@ func (ks *keyspace) check(shard, db int) error {
 			err = fmt.Errorf("shard %d, database %d: set %q: %w", shard, db, x.Key(), problem)
 			return false
 		}
+		if problem := ks.checkList(x); problem != nil {
+			err = fmt.Errorf("shard %d, database %d: list %q: %w", shard, db, x.Key(), problem)
+			return false
+		}
 		return true
 	})
 	if err != nil {
@@ -79,4 +83,27 @@ func (ks *keyspace) checkSet(x table.Entry) error {
 		return listpack.Validate(s.block)
 	}
 	return s.big.table.Check()
+}
+
+// checkList says what is wrong with the blocks of a list; entries of other types
+// pass.
+func (ks *keyspace) checkList(x table.Entry) error {
+	if typeOf(x.Kind()) != TypeList {
+		return nil
+	}
+	l, _ := listOf(ks, x)
+	count := 0
+	for b := l.first(); !b.none(); b = l.next(b) {
+		if n := b.run.Len(); n != b.count {
+			return fmt.Errorf("a block of %d elements is said to have %d", n, b.count)
+		}
+		if b.count > blockMaxElements || len(b.run) > blockMaxBytes && b.count > 1 {
+			return fmt.Errorf("a block of %d elements and %d bytes", b.count, len(b.run))
+		}
+		count += b.count
+	}
+	if count != l.Len() || count == 0 {
+		return fmt.Errorf("a list of %d elements is said to have %d", count, l.Len())
+	}
+	return nil
 }

@@ -20,6 +20,9 @@ type Limits struct {
 	SortedSetListpackValue   atomic.Int64
 	// HLLSparse is the longest sparse HyperLogLog in bytes.
 	HLLSparse atomic.Int64
+	// ListNode is list-max-listpack-size. It decides how DUMP packs the elements of
+	// a list, not how they are kept (list.go).
+	ListNode atomic.Int64
 	// StringMax is the largest string in bytes (proto-max-bulk-len).
 	StringMax atomic.Int64
 	// MaxMemory is maxmemory in bytes, 0 for none.
@@ -47,6 +50,7 @@ func (l *Limits) reset() {
 	l.SortedSetListpackEntries.Store(128)
 	l.SortedSetListpackValue.Store(64)
 	l.HLLSparse.Store(3000)
+	l.ListNode.Store(-2)
 	l.StringMax.Store(512 << 20)
 	l.GateRecords.Store(true)
 	l.Samples.Store(5)

@@ -95,6 +95,8 @@ func (tx *Tx) Encoding(key []byte) string {
 		return "listpack"
 	case kindSortedSet, kindSortedSetWide:
 		return "skiplist"
+	case kindListPack, kindList:
+		return "quicklist"
 	case kindMemory:
 		return "record"
 	}

@@ -44,6 +44,8 @@ type Tx struct {
 	seq       uint64
 	keyBuf    []byte
 	buf       []byte
+	elements  []byte // of a list, on their way into an effect
+	blockName [blockNameBytes]byte
 	record    recordTx
 	events    []Event
 	draft     *draft

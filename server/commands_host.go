@@ -50,6 +50,7 @@ func applyLimits(config *Config, core *commands.Core) {
 		limits.SortedSetListpackEntries.Store(next.ZsetListpackEntries)
 		limits.SortedSetListpackValue.Store(next.ZsetListpackValueBytes)
 		limits.HLLSparse.Store(next.HLLSparseBytes)
+		limits.ListNode.Store(next.ListListpackSize)
 		limits.StringMax.Store(int64(next.BulkMaxBytes))
 		limits.MaxMemory.Store(int64(min(next.MaxMemoryBytes, math.MaxInt64)))
 		limits.ConsentRequired.Store(next.MemConsentRequired)
@@ -63,6 +64,8 @@ func applyLimits(config *Config, core *commands.Core) {
 	config.OnChange(apply,
 		"hash-max-listpack-entries", "hash-max-listpack-value",
 		"set-max-intset-entries", "hll-sparse-max-bytes",
+		"list-max-listpack-size",
+		"set-max-intset-entries",
 		"zset-max-listpack-entries", "zset-max-listpack-value",
 		"maxmemory", "maxmemory-policy", "maxmemory-samples",
 		"proto-max-bulk-len", "mem-consent",
