@@ -311,6 +311,7 @@ const (
 	Strings      Family = "string"
 	Bitmap       Family = "bitmap"
 	Hashes       Family = "hash"
+	Lists        Family = "list"
 	Sets         Family = "set"
 	HyperLogLog  Family = "hyperloglog"
 	Connection   Family = "connection"

@@ -43,6 +43,7 @@ func (d *digest) mixNumber(n uint32) {
 const (
 	digestString = 0
 	digestSet    = 2
+	digestList   = 1
 	digestHash   = 4
 	// digestRecord is outside of Redis's numbers.
 	digestRecord = 100
@@ -70,6 +71,13 @@ func (d *digest) mixValue(tx *engine.Tx, key []byte) error {
 			d.add(member)
 			return true
 		})
+	case engine.TypeList:
+		l, err := tx.List(key)
+		if err != nil {
+			return err
+		}
+		d.mixNumber(digestList)
+		l.Range(0, l.Len(), func(x engine.Element) { d.mix(x.AppendTo(nil)) })
 	case engine.TypeHash:
 		h, err := tx.Hash(key)
 		if err != nil {
@@ -189,6 +197,9 @@ func valueBytes(tx *engine.Tx, key []byte) int {
 			size += len(field) + len(value)
 			return true
 		})
+	case engine.TypeList:
+		l, _ := tx.List(key)
+		l.Range(0, l.Len(), func(x engine.Element) { size += x.TextLen() })
 	case engine.TypeMemory:
 		record, _, _ := tx.Record(key)
 		var r memory.Record

@@ -52,6 +52,12 @@ func runDump(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
 		} else {
 			value = dump.AppendSet(nil, s.Len(), s.Each)
 		}
+	case engine.TypeList:
+		l, err := listForRead(tx, p.key)
+		if err != nil {
+			return err
+		}
+		value = dump.AppendList(nil, dump.NodeLimit(tx.ListNodeLimit()), func(visit func(engine.Element)) { l.Range(0, l.Len(), visit) })
 	case engine.TypeMemory:
 		tx.CountHit(p.key, true)
 		return errDumpRecords
@@ -157,6 +163,8 @@ func restoreValue(tx *engine.Tx, p *restoreParams, value *dump.Value, deadlineMs
 	switch value.Type.Content() {
 	case dump.Hash:
 		tx.HashSetPairs(p.key, value.Pairs)
+	case dump.List:
+		tx.ListPush(p.key, false, value.Elements)
 	case dump.Set:
 		tx.SetAdd(p.key, value.Members)
 	default:

@@ -41,6 +41,7 @@ const (
 	ErrDBIndex       Error = "ERR DB index is out of range"
 	ErrInvalidCursor Error = "ERR invalid cursor"
 
+	errIndexRange  Error = "ERR index out of range"
 	errBusyKey     Error = "BUSYKEY Target key name already exists."
 	errInvalidTTL  Error = "ERR Invalid TTL value, must be >= 0"
 	errDumpFooter  Error = "ERR DUMP payload version or checksum are wrong"

@@ -10,6 +10,7 @@ func DefaultTable() *Table {
 		stringCommands(),
 		bitCommands(),
 		hashCommands(),
+		listCommands(),
 		setCommands(),
 		hyperLogLogCommands(),
 		databaseCommands(),

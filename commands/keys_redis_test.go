@@ -19,12 +19,12 @@ import (
 // ways.
 
 // looksAtKeys are lines that show all there is to see of a key.
-var looksAtKeys = [][]string{{"TYPE"}, {"HGETALL"}, {"HLEN"}, {"SMEMBERS"}, {"SCARD"}, {"STRLEN"}, {"OBJECT", "ENCODING"}, {"TTL"}}
+var looksAtKeys = []string{"TYPE %k", "HGETALL %k", "HLEN %k", "SMEMBERS %k", "SCARD %k", "STRLEN %k", "LLEN %k", "LRANGE %k 0 -1", "OBJECT ENCODING %k", "TTL %k"}
 
 func TestRandomKeysAsRedis(t *testing.T) {
 	redis := redistest.Start(t)
 	r := seeded(t)
-	lines := slices.Concat(hashCommands(), setCommands(), keyCommands(), databaseCommands())
+	lines := slices.Concat(hashCommands(), listCommands(), setCommands(), keyCommands(), databaseCommands())
 	table := DefaultTable()
 	for round := range 8 {
 		proto := 2 + round%2
@@ -55,8 +55,7 @@ func TestRandomKeysAsRedis(t *testing.T) {
 			}
 			for i := range 4 {
 				for _, look := range looksAtKeys {
-					key := fmt.Sprintf("key:%d", i+1)
-					line := append(slices.Clone(look), key)
+					line := strings.Fields(strings.ReplaceAll(look, "%k", fmt.Sprintf("key:%d", i+1)))
 					if ours, theirs := c.say(line...), string(redis.Do(line...)); !alike(t, line, ours, theirs) {
 						t.Errorf("%q:\nredis %.300q\nours  %.300q", line, theirs, ours)
 					}
@@ -124,6 +123,9 @@ func TestPayloadsAsRedis(t *testing.T) {
 		theirSay := func(argv ...string) string { return string(redis.Do(argv...)) }
 		want := canonical(t, theirSay)
 		ours, theirs := textsOf(t, []byte(c.say("DUMP", "k"))), textsOf(t, redis.Do("DUMP", "k"))
+		if strings.Contains(c.say("TYPE", "k"), "list") && ours[0][:2] != theirs[0][:2] {
+			t.Fatalf("a list that was only appended to has other nodes:\nredis %.200q\nours  %.200q", theirs[0], ours[0])
+		}
 		redis.Do("FLUSHALL")
 		c.say("FLUSHALL")
 		if have := c.say("RESTORE", "k", "0", theirs[0]); have != "+OK\r\n" {
@@ -144,7 +146,7 @@ func TestPayloadsAsRedis(t *testing.T) {
 	}
 }
 
-// makeAny makes k a random string, hash or set.
+// makeAny makes k a random string, hash, list or set.
 func makeAny(r *rand.Rand, do func(argv ...string)) {
 	text := func() string {
 		switch r.IntN(4) {
@@ -158,7 +160,7 @@ func makeAny(r *rand.Rand, do func(argv ...string)) {
 		return fmt.Sprintf("field-%d", r.IntN(100))
 	}
 	do("DEL", "k")
-	switch r.IntN(4) {
+	switch r.IntN(5) {
 	case 0, 1:
 		do("SET", "k", text()+strings.Repeat(text(), r.IntN(40)))
 		return
@@ -170,6 +172,11 @@ func makeAny(r *rand.Rand, do func(argv ...string)) {
 			} else {
 				do("SADD", "k", text())
 			}
+		}
+		return
+	case 3:
+		for range 1 + r.IntN(60) {
+			do("RPUSH", "k", text(), strings.Repeat(text(), r.IntN(40)))
 		}
 		return
 	}
@@ -186,10 +193,12 @@ func makeAny(r *rand.Rand, do func(argv ...string)) {
 // canonical is what k holds, for comparing.
 func canonical(t *testing.T, say func(argv ...string) string) string {
 	t.Helper()
-	if strings.Contains(say("TYPE", "k"), "string") {
+	switch kind := say("TYPE", "k"); {
+	case strings.Contains(kind, "string"):
 		return say("GET", "k")
-	}
-	if strings.Contains(say("TYPE", "k"), "set") {
+	case strings.Contains(kind, "list"):
+		return say("LRANGE", "k", "0", "-1")
+	case strings.Contains(kind, "set"):
 		members := textsOf(t, []byte(say("SMEMBERS", "k")))
 		slices.Sort(members)
 		return fmt.Sprintf("%q", members)
@@ -241,7 +250,7 @@ func TestDamagedPayloadsAsRedis(t *testing.T) {
 			continue
 		}
 		taken++
-		for _, line := range [][]string{{"TYPE", "k"}, {"GET", "k"}, {"HGETALL", "k"}, {"SMEMBERS", "k"}} {
+		for _, line := range [][]string{{"TYPE", "k"}, {"GET", "k"}, {"HGETALL", "k"}, {"LRANGE", "k", "0", "-1"}, {"SMEMBERS", "k"}} {
 			if ours, theirs := c.say(line...), string(redis.Do(line...)); !alike(t, line, ours, theirs) {
 				t.Fatalf("%q, %s:\nredis %q\nours  %q", payload, line[0], theirs, ours)
 			}
@@ -270,4 +279,8 @@ var damageable = [][]byte{
 	[]byte("\x0b\x10\x04\x00\x00\x00\x02\x00\x00\x00\x01\x00\x00\x00\x00\x00\x01\x00"),
 	[]byte("\x09\x10\x02\x02f1\x02\x00v1\x02f2\x02\x00v2\xff"),
 	[]byte("\x09\x0b\x01\x01a\x02\x03bbxxx\xff"),
+	[]byte("\x01\x02\x02e1\xc0\x0c"),
+	[]byte("\x0a\x1b\x1b\x00\x00\x00\x16\x00\x00\x00\x04\x00\x00\x02e1\x04\x02e2\x04\x02e3\x04\x02e4\xff"),
+	[]byte("\x0e\x02\x0f\x0f\x00\x00\x00\x0a\x00\x00\x00\x01\x00\x00\x02e1\xff\x0f\x0f\x00\x00\x00\x0a\x00\x00\x00\x01\x00\x00\x02e2\xff"),
+	[]byte("\x12\x02\x02\x0d\x0d\x00\x00\x00\x02\x00\x82e1\x03\x01\x01\xff\x01\x05plain"),
 }

@@ -7,18 +7,14 @@ import "fmt"
 
 // Redis's types that this package does not read.
 const (
-	typeList          Type = 1
-	typeSortedSet     Type = 3
-	typeSortedSet2    Type = 5
-	typeModule        Type = 6
-	typeModule2       Type = 7
-	typeListZiplist   Type = 10
-	typeZsetZiplist   Type = 12
-	typeListQuicklist Type = 14
-	typeStream        Type = 15
-	typeZsetListpack  Type = 17
-	typeQuicklist2    Type = 18
-	typeStream2       Type = 19
+	typeSortedSet    Type = 3
+	typeSortedSet2   Type = 5
+	typeModule       Type = 6
+	typeModule2      Type = 7
+	typeZsetZiplist  Type = 12
+	typeStream       Type = 15
+	typeZsetListpack Type = 17
+	typeStream2      Type = 19
 )
 
 // The least that packed collections of other types take, in bytes.
@@ -31,8 +27,6 @@ const (
 // when it is damaged.
 func (r *Reader) other(t Type) error {
 	switch t {
-	case typeList, typeListQuicklist:
-		return r.elements(func() error { return nil })
 	case typeSortedSet:
 		return r.elements(r.score)
 	case typeSortedSet2:
@@ -40,9 +34,7 @@ func (r *Reader) other(t Type) error {
 			_, err := r.take(8)
 			return err
 		})
-	case typeQuicklist2:
-		return r.nodes()
-	case typeListZiplist, typeZsetZiplist:
+	case typeZsetZiplist:
 		return r.packedOther(ziplistMinBytes)
 	case typeZsetListpack:
 		return r.packedOther(listpackMinBytes)
@@ -62,23 +54,6 @@ func (r *Reader) elements(follow func() error) error {
 	for ; err == nil && count > 0; count-- {
 		if _, err = r.String(); err == nil {
 			err = follow()
-		}
-	}
-	if err == nil {
-		err = ErrType
-	}
-	return err
-}
-
-// nodes reads the nodes of a list: a form and a string each.
-func (r *Reader) nodes() error {
-	count, err := r.Length()
-	if err == nil && count == 0 {
-		err = fmt.Errorf("dump: a list without nodes")
-	}
-	for ; err == nil && count > 0; count-- {
-		if _, err = r.Length(); err == nil {
-			_, err = r.String()
 		}
 	}
 	if err == nil {

@@ -29,6 +29,8 @@ type Value struct {
 	Pairs [][]byte
 	// Members are those of a set; at least one, and none twice.
 	Members [][]byte
+	// Elements are those of a list in order; at least one.
+	Elements [][]byte
 }
 
 // Content is what a value is, in whatever form it came.
@@ -36,6 +38,7 @@ type Content uint8
 
 const (
 	String Content = iota
+	List
 	Set
 	Hash
 )
@@ -43,6 +46,8 @@ const (
 // Content says what values of a type that is read are.
 func (t Type) Content() Content {
 	switch t {
+	case TypeList, TypeListZiplist, TypeListZiplists, TypeListNodes:
+		return List
 	case TypeSet, TypeSetIntset, TypeSetListpack:
 		return Set
 	case TypeHash, TypeHashListpack, TypeHashZiplist, TypeHashZipmap:
@@ -99,6 +104,8 @@ func (r *Reader) Value() (Value, error) {
 		v.Pairs, err = r.packed(ziplistPairs)
 	case TypeHashZipmap:
 		v.Pairs, err = r.packed(zipmapPairs)
+	case TypeList, TypeListZiplist, TypeListZiplists, TypeListNodes:
+		v.Elements, err = r.list(v.Type)
 	default:
 		err = r.other(v.Type)
 	}

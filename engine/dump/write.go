@@ -12,8 +12,8 @@ import (
 // Type is the first byte of a value.
 type Type byte
 
-// The types that are read; those written are TypeString, TypeSet, TypeSetIntset,
-// TypeHash and TypeHashListpack.
+// The types of strings, sets and hashes; those written are TypeString, TypeSet,
+// TypeSetIntset, TypeHash and TypeHashListpack.
 const (
 	TypeString       Type = 0
 	TypeSet          Type = 2
