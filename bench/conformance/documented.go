@@ -15,7 +15,7 @@ import (
 // documentedOf names the families whose commands are also drawn from their
 // documentation. The others are left out: what their arguments are decides what
 // else in a case can be compared.
-var documentedOf = [...]string{"strings", "bits", "lcs", "keys", "expire", "hashes", "scan", "object", "dump"}
+var documentedOf = [...]string{"strings", "bits", "lcs", "keys", "expire", "hashes", "sets", "hyperloglogs", "scan", "object", "dump"}
 
 // argumentValues says which values an argument takes, by "COMMAND argument",
 // by argument, and by type.
@@ -27,13 +27,15 @@ func argumentValues(command, argument, kind string) string {
 		return "bit"
 	case "BITFIELD offset", "BITFIELD_RO offset":
 		return "bitindex"
-	case "HSCAN count", "SCAN count":
+	case "PFDEBUG subcommand":
+		return "word"
+	case "HSCAN count", "SSCAN count", "SCAN count":
 		return "scancount"
 	case "OBJECT pattern":
 		return "word"
 	}
 	switch argument {
-	case "value", "field", "offset", "encoding", "count", "cursor", "seconds":
+	case "value", "field", "member", "offset", "encoding", "count", "cursor", "seconds":
 		return argument
 	case "milliseconds":
 		return "ms"

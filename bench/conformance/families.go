@@ -63,6 +63,21 @@ func dataFamilies() []family {
 			"HINCRBY key field int", "HINCRBYFLOAT key field float",
 			"HRANDFIELD key [count [WITHVALUES]]",
 		}},
+		{"sets", 10, []string{
+			"SADD key member...", "SADD key member...", "SADD key small...", "SADD key manymembers", "SREM key member...",
+			"SMOVE key key member", "SISMEMBER key member", "SMISMEMBER key member...", "SCARD key", "SMEMBERS key",
+			"SRANDMEMBER key [count]", "SRANDMEMBER key count",
+			"SINTER key...", "SUNION key...", "SDIFF key...", "SDIFF key key...",
+			"SINTERSTORE key key...", "SUNIONSTORE key key...", "SDIFFSTORE key key...", "SDIFFSTORE key key key key",
+			"SINTERCARD 2 key key [LIMIT small]", "SINTERCARD small key... [LIMIT small]",
+		}},
+		{"pops", 1, []string{
+			"SPOP key 1000", "SPOP key 1000", "SPOP key 0", "SPOP key -1", "SPOP key word", "SPOP key 1 word",
+		}},
+		{"hyperloglogs", 4, []string{
+			"PFADD key [value...]", "PFADD key value...", "PFADD key manymembers", "PFCOUNT key", "PFCOUNT key...",
+			"PFMERGE key [key...]", "PFMERGE key key...", "PFDEBUG (DECODE|ENCODING|TODENSE|GETREG|word) key", "GET key",
+		}},
 	}
 }
 
@@ -74,6 +89,7 @@ func sessionFamilies() []family {
 		}},
 		{"scan", 2, []string{
 			"SCAN cursor [MATCH pattern] [COUNT scancount] [TYPE type]", "SCAN 0", "SCAN 0 COUNT 1000",
+			"SSCAN key cursor [MATCH pattern] [COUNT scancount]", "SSCAN key 0",
 			"HSCAN key cursor [MATCH pattern] [COUNT scancount]", "HSCAN key 0", "SCAN cursor word",
 		}},
 		{"object", 2, []string{

@@ -15,6 +15,9 @@ import (
 // scanCallsMax bounds an iteration; no data set of a case needs as many calls.
 const scanCallsMax = 5000
 
+// intsetMax is Redis's set-max-intset-entries.
+const intsetMax = 512
+
 // restoredKey holds the other server's value for the time of a comparison.
 const restoredKey = "conformance:restored"
 
@@ -57,11 +60,30 @@ func followHash(s *session, l line, ours, peer resp.Reply) (bool, error) {
 	return encoding.Text() == "hashtable" && sameItems(ours, peer, stepOf(l)), nil
 }
 
+// followSet lets the order differ unless all sets that a line names are intsets in
+// Redis. What SPOP has taken cannot be asked for any more.
+func followSet(s *session, l line, ours, peer resp.Reply) (bool, error) {
+	ordered := l.name() != "SPOP"
+	for _, key := range l.args[1:] {
+		encoding, err := ask(s.peer, []byte("OBJECT"), []byte("ENCODING"), key)
+		if err != nil {
+			return false, err
+		}
+		ordered = ordered && (encoding.Null || encoding.Text() == "intset")
+	}
+	// What is made of intsets is one only up to its bound.
+	ordered = ordered && (len(peer.Items) <= intsetMax || l.name() != "SUNION")
+	return !ordered && sameItems(ours, peer, 1), nil
+}
+
 // followScan carries an iteration that begins through to its end on both servers.
 func followScan(s *session, l line, ours, peer resp.Reply) (bool, error) {
 	at, step := 1, 1
-	if l.name() == "HSCAN" {
+	switch l.name() {
+	case "HSCAN":
 		at, step = 2, 2
+	case "SSCAN":
+		at = 2
 	}
 	if !sameShape(ours, peer) {
 		return false, nil
@@ -100,19 +122,23 @@ func scanAll(c *resp.Client, l line, at, step int, reply resp.Reply) ([]string, 
 	return []string{fmt.Sprintf("no end after %d calls", scanCallsMax)}, nil
 }
 
-// followRandom demands all the fields where HRANDFIELD returned them all.
+// followRandom demands all the elements where as many were returned as there are.
 func followRandom(s *session, l line, ours, peer resp.Reply) (bool, error) {
 	if !sameNumber(ours, peer) {
 		return false, nil
 	}
-	if l.name() != "HRANDFIELD" || len(l.args) < 3 || l.args[2][0] == '-' {
+	if l.name() == "RANDOMKEY" || len(l.args) < 3 || l.args[2][0] == '-' {
 		return true, nil
 	}
 	step := 1
 	if len(l.args) == 4 && peer.Kind == '*' && len(peer.Items) > 0 && peer.Items[0].Kind == '$' {
 		step = 2 // RESP2 has names and values in turn, RESP3 a pair per field
 	}
-	length, err := ask(s.peer, []byte("HLEN"), l.args[1])
+	sizeOf := "HLEN"
+	if l.name() == "SRANDMEMBER" {
+		sizeOf = "SCARD"
+	}
+	length, err := ask(s.peer, []byte(sizeOf), l.args[1])
 	if err != nil {
 		return false, err
 	}
@@ -172,6 +198,8 @@ func describe(c *resp.Client, key []byte) ([]string, error) {
 	case "hash":
 		value, err = ask(c, []byte("HGETALL"), key)
 		step = 2
+	case "set":
+		value, err = ask(c, []byte("SMEMBERS"), key)
 	default:
 		err = fmt.Errorf("values of type %q cannot be described", kind.Text())
 	}

@@ -86,7 +86,7 @@ func generated(from []group) source {
 		if r.IntN(8) == 0 {
 			args = damage(r, args)
 		}
-		return longLived(args)
+		return popsAll(longLived(args))
 	}
 	return func(seed uint64) iter.Seq[line] {
 		return func(yield func(line) bool) {
@@ -165,6 +165,21 @@ func longLived(args [][]byte) [][]byte {
 		case !absolute && n > 0 && n < 100_000:
 			args[i] = []byte("100000")
 		}
+	}
+	return args
+}
+
+// popsAll has SPOP take a whole set: of which members fewer are is each server's own
+// choice, and the sets would differ from then on.
+func popsAll(args [][]byte) [][]byte {
+	if (line{args: args}).name() != "SPOP" || len(args) < 2 || len(args) > 3 {
+		return args
+	}
+	if len(args) == 2 {
+		return append(args, []byte("1000"))
+	}
+	if n, err := strconv.ParseInt(string(args[2]), 10, 64); err == nil && n > 0 {
+		args[2] = []byte("100000")
 	}
 	return args
 }

@@ -50,6 +50,9 @@ func anyPayload(r *rand.Rand) [][]byte {
 		sealPayload([]byte{0, 0xC2, 0x15, 0xCD, 0x5B, 0x07}),          // 123456789 as four
 		sealPayload(append([]byte{0, 0x40, 70}, make([]byte, 70)...)), // a length of 14 bits
 		hashPayload("f1", "v1"),
+		sealPayload([]byte{2, 3, 1, 'a', 1, 'b', 0xC0, 5}), // a set
+		sealPayload([]byte{2, 2, 0xC0, 5, 0xC0, 7}),
+		sealPayload([]byte{11, 12, 2, 0, 0, 0, 2, 0, 0, 0, 0xFF, 0xFF, 7, 0}), // an intset
 		hashPayload("f1", "1", "f2", "", "", "x"),
 	}
 	bad := [][]byte{
