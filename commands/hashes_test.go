@@ -3,7 +3,6 @@ package commands
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -139,69 +138,6 @@ func textsOf(t *testing.T, data []byte) []string {
 	return texts
 }
 
-// hashForms are hashes in each of the forms that the engine has.
-var hashForms = []struct {
-	name   string
-	fields int
-	value  string
-}{
-	{"packed", 30, "v"},
-	{"packed beyond the thresholds", 30, strings.Repeat("v", 65)},
-	{"table", 600, "v"},
-}
-
-func fillHash(c *testClient, fields int, value string) {
-	for i := range fields {
-		c.say("HSET", "h", "f"+strconv.Itoa(i), value)
-	}
-}
-
-// TestDrawsAreFair draws from each form in each way that HRANDFIELD has, and
-// holds every field's share to six standard deviations: by chance a run fails
-// less than once in a million.
-func TestDrawsAreFair(t *testing.T) {
-	const share = 144 // expected draws of each field; the deviation is 12
-	for _, form := range hashForms {
-		for _, way := range []struct {
-			name string
-			args []string
-			each int // fields that one call draws
-		}{
-			{"one", nil, 1},
-			{"one in an array", []string{"1"}, 1},
-			{"repeated", []string{"-50"}, 50},
-			{"few of many", []string{"5"}, 5},
-			{"most", []string{strconv.Itoa(form.fields * 2 / 3)}, form.fields * 2 / 3},
-		} {
-			_, c := newTestClient(t)
-			fillHash(c, form.fields, form.value)
-			drawn := map[string]int{}
-			for range share * form.fields / way.each {
-				list := textsOf(t, []byte(c.say(append([]string{"HRANDFIELD", "h"}, way.args...)...)))
-				if len(list) != way.each {
-					t.Fatalf("%s, %s: %d fields, want %d", form.name, way.name, len(list), way.each)
-				}
-				seen := map[string]bool{}
-				for _, field := range list {
-					drawn[field]++
-					if seen[field] && !strings.HasPrefix(way.name, "repeated") {
-						t.Fatalf("%s, %s: %s comes twice", form.name, way.name, field)
-					}
-					seen[field] = true
-				}
-			}
-			if len(drawn) != form.fields {
-				t.Errorf("%s, %s: %d fields of %d were drawn", form.name, way.name, len(drawn), form.fields)
-			}
-			for field, n := range drawn {
-				if n < share-6*12 || n > share+6*12 {
-					t.Errorf("%s, %s: %s was drawn %d times, %d are expected", form.name, way.name, field, n, share)
-				}
-			}
-		}
-	}
-}
-
 // TestScanSeesWhatStays scans while other fields and keys come and go, so that
 // tables grow and shrink under the cursor.
 func TestScanSeesWhatStays(t *testing.T) {
@@ -216,6 +152,8 @@ func TestScanSeesWhatStays(t *testing.T) {
 	}{
 		{"HSCAN", []string{"HSCAN", "h"}, func(c *testClient, name string) { c.say("HSET", "h", name, "v") }, func(c *testClient, name string) { c.say("HDEL", "h", name) }, true, 1500},
 		{"HSCAN of a packed hash", []string{"HSCAN", "h"}, func(c *testClient, name string) { c.say("HSET", "h", name, "v") }, func(c *testClient, name string) { c.say("HDEL", "h", name) }, true, 20},
+		{"SSCAN", []string{"SSCAN", "s"}, func(c *testClient, name string) { c.say("SADD", "s", name) }, func(c *testClient, name string) { c.say("SREM", "s", name) }, false, 1500},
+		{"SSCAN of a packed set", []string{"SSCAN", "s"}, func(c *testClient, name string) { c.say("SADD", "s", name) }, func(c *testClient, name string) { c.say("SREM", "s", name) }, false, 20},
 		{"SCAN", []string{"SCAN"}, func(c *testClient, name string) { c.say("SET", name, "v") }, func(c *testClient, name string) { c.say("DEL", name) }, false, 3000},
 		{"SCAN of few keys", []string{"SCAN"}, func(c *testClient, name string) { c.say("SET", name, "v") }, func(c *testClient, name string) { c.say("DEL", name) }, false, 3},
 	} {
@@ -317,22 +255,4 @@ func TestKeyAllocations(t *testing.T) {
 		}
 	}
 	tx.Done()
-}
-
-// TestRandomKeyIsFair draws keys of a database, as TestDrawsAreFair does fields.
-func TestRandomKeyIsFair(t *testing.T) {
-	const keys, share = 50, 144
-	_, c := newTestClient(t)
-	for i := range keys {
-		c.say("SET", "k"+strconv.Itoa(i), strings.Repeat("v", rand.IntN(100)))
-	}
-	drawn := map[string]int{}
-	for range keys * share {
-		drawn[textsOf(t, []byte(c.say("RANDOMKEY")))[0]]++
-	}
-	for i := range keys {
-		if n := drawn["k"+strconv.Itoa(i)]; n < share-6*12 || n > share+6*12 {
-			t.Errorf("k%d was drawn %d times, %d are expected", i, n, share)
-		}
-	}
 }
