@@ -17,6 +17,7 @@ func clientCommand() *Command {
 	},
 		clientIDCommand(), clientNameCommand(), clientSetNameCommand(), clientSetInfoCommand(),
 		clientInfoCommand(), clientListCommand(), clientKillCommand(), clientReplyCommand(), clientUnblockCommand(),
+		clientTrackingCommand(), clientCachingCommand(), clientTrackingInfoCommand(),
 		clientSwitchCommand("no-evict", "7.0.0", "Set client eviction mode for the current connection", Admin,
 			func(s *Session) *bool { return &s.NoEvict }),
 		clientSwitchCommand("no-touch", "7.2.0", "Controls whether commands sent by the client will alter the LRU/LFU of the keys they access.", 0,
@@ -419,18 +420,6 @@ func clientSwitchCommand(name, since, summary string, flags Flags, field func(*S
 	})
 }
 
-// clientRedirectionCommand: there is no tracking, so nothing is redirected.
-func clientRedirectionCommand() *Command {
-	return onSession(Declaration{
-		Name: "getredir", Since: "6.0.0", Complexity: "O(1)",
-		Summary: "Get tracking notifications redirection client ID if any",
-		Flags:   clientFlags, Reply: reply.Int(),
-	}, grammar.Compile[noParams](), func(_ *Session, _ *noParams, w *reply.Writer) error {
-		w.Int(-1)
-		return nil
-	})
-}
-
 func clientHelpCommand() *Command {
 	return helpCommand("client",
 		"GETREDIR", "    Return the client ID we are redirecting to when tracking is enabled.",
@@ -449,6 +438,9 @@ func clientHelpCommand() *Command {
 		"REPLY (ON|OFF|SKIP)", "    Control the replies sent to the current connection.",
 		"SETINFO (LIB-NAME|LIB-VER) <value>", "    Tell the name or version of the client's library.",
 		"SETNAME <name>", "    Assign the name <name> to the current connection.",
+		"CACHING (YES|NO)", "    Enable/disable tracking of the keys for next command in OPTIN/OPTOUT modes.",
+		"TRACKING (ON|OFF) [REDIRECT <id>] [BCAST] [PREFIX <prefix> [...]]", "         [OPTIN] [OPTOUT] [NOLOOP]", "    Control server assisted client side caching.",
+		"TRACKINGINFO", "    Report tracking status for the current connection.",
 		"UNBLOCK <clientid> [TIMEOUT|ERROR]", "    Unblock the specified blocked client.",
 		"NO-EVICT (ON|OFF)", "    Protect current client connection from eviction.",
 		"NO-TOUCH (ON|OFF)", "    Will not touch LRU/LFU stats when this mode is on.",

@@ -105,9 +105,11 @@ func runReset(s *Session, _ *noParams, w *reply.Writer) error {
 	s.multi.reset()
 	s.endMonitor()
 	s.endSubscriptions()
+	s.endTracking()
 	s.takePushed()
 	s.Core.Engine.Unwatch(&s.watch)
 	s.DB, s.Proto, s.mode = 0, 2, replyOn
+	s.end.proto.Store(2)
 	s.becomeDefault()
 	s.SetName("")
 	w.SetProto(2)

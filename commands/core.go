@@ -26,6 +26,9 @@ type Core struct {
 	UserFile UserFile
 	// DenialsMax is how long the log of denials may be (acllog-max-len).
 	DenialsMax atomic.Int64
+	// TrackedKeysMax is how many keys are remembered for clients that track them
+	// (tracking-table-max-keys); 0: any number.
+	TrackedKeysMax atomic.Int64
 
 	// Records tells what the process knows of records; nil: nothing.
 	Records func() RecordHost
@@ -41,6 +44,7 @@ type Core struct {
 
 	registry registry
 	blocked  blockedSessions
+	tracker  tracker
 	events   eventBuffers
 	workers  chan struct{}
 	replies  sync.Pool // *[]byte, of replies that workers make
@@ -227,9 +231,12 @@ func NewCore(e *engine.Engine, t *Table) *Core {
 	k := &Core{Engine: e, Table: t, Users: acl.NewUsers(t.catalog), workers: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
 	k.replies.New = func() any { return new([]byte) }
 	k.DenialsMax.Store(denialsDefault)
+	k.TrackedKeysMax.Store(trackedKeysDefault)
 	k.Observation.open()
 	k.registry.open()
 	e.OnEvent(k.tellEvent)
+	k.tracker.open()
+	e.OnChanges(k.tracker.changed)
 	return k
 }
 

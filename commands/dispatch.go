@@ -20,7 +20,7 @@ func (s *Session) Execute(out []byte, argv [][]byte) ([]byte, Next) {
 	w.Reset(out)
 	w.SetProto(s.Proto)
 	s.next, s.kept = Continue, 0
-	if s.Monitoring || s.subscribed() {
+	if s.Monitoring || s.subscribed() || s.tracking != nil {
 		s.takePushed()
 	}
 	mark := w.Mark()
@@ -32,7 +32,11 @@ func (s *Session) Execute(out []byte, argv [][]byte) ([]byte, Next) {
 	} else {
 		c = s.find(argv)
 	}
-	if err := s.admit(c, argv); err != nil {
+	err := s.admit(c, argv)
+	if s.tracking != nil {
+		s.takePushed() // of keys that had to go to make room
+	}
+	if err != nil {
 		s.reject(c, err, argv)
 	} else if s.multi.open && !c.is(Immediate) {
 		s.multi.add(c, argv)
@@ -42,6 +46,11 @@ func (s *Session) Execute(out []byte, argv [][]byte) ([]byte, Next) {
 		s.call(c, argv)
 	}
 	s.current = nil
+	s.endCaching(c)
+	if s.subscriptions != nil {
+		channels, patterns, shards := s.Subscriptions()
+		s.end.listens.Store(channels+patterns+shards > 0)
+	}
 	s.filterReply(mark)
 	return w.Bytes(), s.next
 }
@@ -180,6 +189,7 @@ func (s *Session) onData(c *Command, args [][]byte) error {
 		s.block(tx, c, args, pending)
 		err = nil
 	}
+	s.noteRead(c, args)
 	tx.Commit()
 	s.raise(tx.GateSeq())
 	tx.Done()

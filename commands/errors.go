@@ -51,10 +51,20 @@ const (
 	errNotLFU      Error = "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust."
 	errIsLFU       Error = "ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust."
 
-	errTimeoutFloat    Error = "ERR timeout is not a float or out of range"
-	errTimeoutInteger  Error = "ERR timeout is not an integer or out of range"
-	errTimeoutNegative Error = "ERR timeout is negative"
-	errUnblocked       Error = "UNBLOCKED client unblocked via CLIENT UNBLOCK"
+	errTimeoutFloat      Error = "ERR timeout is not a float or out of range"
+	errTimeoutInteger    Error = "ERR timeout is not an integer or out of range"
+	errTimeoutNegative   Error = "ERR timeout is negative"
+	errRedirectTwice     Error = "ERR A client can only redirect to a single other client"
+	errRedirectGone      Error = "ERR The client ID you want redirect to does not exist"
+	errPrefixNoBroadcast Error = "ERR PREFIX option requires BCAST mode to be enabled"
+	errBroadcastSwitch   Error = "ERR You can't switch BCAST mode on/off before disabling tracking for this client, and then re-enabling it with a different mode."
+	errOptBroadcast      Error = "ERR OPTIN and OPTOUT are not compatible with BCAST"
+	errOptBoth           Error = "ERR You can't specify both OPTIN mode and OPTOUT mode"
+	errOptSwitch         Error = "ERR You can't switch OPTIN/OPTOUT mode before disabling tracking for this client, and then re-enabling it with a different mode."
+	errCachingMode       Error = "ERR CLIENT CACHING can be called only when the client is in tracking mode with OPTIN or OPTOUT mode enabled"
+	errCachingYes        Error = "ERR CLIENT CACHING YES is only valid when tracking is enabled in OPTIN mode."
+	errCachingNo         Error = "ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode."
+	errUnblocked         Error = "UNBLOCKED client unblocked via CLIENT UNBLOCK"
 
 	ErrDecrOverflow     Error = "ERR decrement would overflow"
 	ErrBitOffset        Error = "ERR bit offset is not an integer or out of range"
@@ -255,6 +265,14 @@ func errUserRules(err error) error { return Error("ERR " + err.Error()) }
 
 func errClientAttribute(name string) error {
 	return Error("ERR " + name + " cannot contain spaces, newlines or special characters.")
+}
+
+func errPrefixKnown(added, known string) error {
+	return Error(fmt.Sprintf("ERR Prefix '%s' overlaps with an existing prefix '%s'. Prefixes for a single client must not overlap.", added, known))
+}
+
+func errPrefixTwice(one, other string) error {
+	return Error(fmt.Sprintf("ERR Prefix '%s' overlaps with another provided prefix '%s'. Prefixes for a single client must not overlap.", one, other))
 }
 
 // errUsage is the answer of containers that parse their subcommands themselves

@@ -34,10 +34,16 @@ func (c *testClient) AppendLine(dst []byte) []byte {
 }
 
 // Push implements Peer: what was pushed is kept.
-func (c *testClient) Push(data []byte, _ uint64) { c.pushed = append(c.pushed, data...) }
+func (c *testClient) Push(data []byte, _ uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pushed = append(c.pushed, data...)
+}
 
 // TakePushed implements Peer.
 func (c *testClient) TakePushed(out []byte) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	out, c.taken, c.pushed = append(out, c.pushed...), c.taken+len(c.pushed), nil
 	return out
 }

@@ -128,6 +128,7 @@ type testClient struct {
 	server  *testServer
 	session *Session
 	resumed chan func(out []byte) []byte
+	mu      sync.Mutex // guards pushed
 	pushed  []byte
 	taken   int // how many of the bytes of the last reply were pushed
 	id      int64
@@ -138,7 +139,7 @@ func (s *testServer) connect(proto int) *testClient {
 	s.peers++
 	c := &testClient{server: s, resumed: make(chan func(out []byte) []byte, 1), id: s.peers}
 	c.session = s.core.NewSession(c)
-	c.session.Proto = proto
+	c.session.setProto(proto)
 	s.clients = append(s.clients, c)
 	return c
 }

@@ -175,7 +175,7 @@ func infoServer(k *Core, out *infoWriter) {
 	out.number("io_threads_active", int64(max(0, f.Loops-1)))
 }
 
-func infoClients(_ *Core, out *infoWriter) {
+func infoClients(k *Core, out *infoWriter) {
 	f := &out.figures
 	out.number("connected_clients", int64(f.Connected))
 	out.zeros("cluster_connections")
@@ -183,7 +183,8 @@ func infoClients(_ *Core, out *infoWriter) {
 	out.number("client_recent_max_input_buffer", f.LongestInputBytes)
 	out.number("client_recent_max_output_buffer", f.LongestOutputBytes)
 	out.number("blocked_clients", int64(f.Blocked))
-	out.zeros("tracking_clients", "clients_in_timeout_table")
+	out.number("tracking_clients", k.tracker.clients.Load())
+	out.zeros("clients_in_timeout_table")
 }
 
 // infoMemory: the data is in mapped blocks and the rest in Go's heap; both
@@ -331,7 +332,11 @@ func infoStats(k *Core, out *infoWriter) {
 	out.zeros("latest_fork_usec", "total_forks",
 		"migrate_cached_sockets", "slave_expires_tracked_keys", "active_defrag_hits", "active_defrag_misses",
 		"active_defrag_key_hits", "active_defrag_key_misses", "total_active_defrag_time", "current_active_defrag_time",
-		"tracking_total_keys", "tracking_total_items", "tracking_total_prefixes", "unexpected_error_replies")
+		"unexpected_error_replies")
+	keys, items, prefixes := k.tracker.figures()
+	out.number("tracking_total_keys", int64(keys))
+	out.number("tracking_total_items", int64(items))
+	out.number("tracking_total_prefixes", int64(prefixes))
 	out.number("total_error_replies", k.stats.Errors.Load())
 	out.zeros("dump_payload_sanitizations")
 	out.number("total_reads_processed", f.Reads)

@@ -205,6 +205,7 @@ func (s *Session) callQueued(tx *engine.Tx, q *queued, at time.Time) time.Time {
 		err = c.session(s, args, &s.writer)
 	} else {
 		err = c.data(tx, args, &s.writer)
+		s.noteRead(c, args)
 	}
 	if pending, waits := err.(*wait); waits {
 		pending.none(&s.writer)

@@ -80,6 +80,7 @@ func (s *Session) setProto(proto int) {
 		s.takePushed()
 	}
 	s.Proto = proto
+	s.end.proto.Store(int32(proto))
 	s.writer.SetProto(proto)
 }
 

@@ -75,6 +75,12 @@ type Session struct {
 	timing  timing
 	lag     lag
 	blocked *blocked // while the session waits for keys
+	end     endpoint
+	// tracking is what CLIENT TRACKING turned on, or nil; caching is CLIENT CACHING,
+	// a command of cachingOf, which holds for the command after it or the transaction.
+	tracking  *tracked
+	caching   bool
+	cachingOf *Command
 }
 
 // Next says what the session's driver does after a command.
@@ -104,6 +110,9 @@ func (k *Core) NewSession(peer Peer) *Session {
 	s := &Session{Core: k, Peer: peer, Proto: 2}
 	s.becomeDefault()
 	s.SetName("")
+	s.end.peer = peer
+	s.end.proto.Store(2)
+	k.tracker.endpoints.add(peer.ID(), &s.end)
 	return s
 }
 
@@ -146,6 +155,8 @@ func (s *Session) Watching() int { return s.watch.Len() }
 // Close forgets what others know of the session.
 func (s *Session) Close() {
 	s.endBlocked()
+	s.endTracking()
+	s.Core.tracker.endpoints.remove(s.Peer.ID())
 	s.multi.reset()
 	s.endMonitor()
 	s.endSubscriptions()
@@ -157,7 +168,7 @@ func (s *Session) raise(seq uint64) { s.gateSeq = max(s.gateSeq, seq) }
 
 // actor is the session as an actor of changes.
 func (s *Session) actor() engine.Actor {
-	return engine.Actor{User: s.User(), Client: s.client}
+	return engine.Actor{User: s.User(), Client: s.client, ID: s.Peer.ID()}
 }
 
 // SetName names the connection, for people and for the audit trail.

@@ -229,6 +229,7 @@ func (tx *Tx) applyKeyCopy(db int, x *effect.Effect) {
 // must not stall whoever holds all locks.
 func (tx *Tx) applyFlush(db int) {
 	tx.flushRecords(db)
+	tx.flushed = true
 	var old []*keyspace
 	for i := range tx.e.shards {
 		s := &tx.e.shards[i]

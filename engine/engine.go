@@ -48,6 +48,7 @@ type Engine struct {
 	expiry    expiry
 	waits     waits
 	evictor   evictor
+	changes   changes
 	indexer   indexer
 	events    events
 	readAudit readAudit
@@ -78,6 +79,8 @@ type keyspace struct {
 	objects   objects
 	watched   map[string][]watcher
 	waiting   waiting
+	changes   *changes
+	touched   []string // keys that the transaction has changed, if that is to be told
 }
 
 // Stats counts what INFO reports of the data. The fields are atomics because
@@ -150,7 +153,7 @@ func (e *Engine) ensure(s *shard, db int) *keyspace {
 }
 
 func (e *Engine) newKeyspace() *keyspace {
-	return &keyspace{keys: table.New(e.pool), deadlines: newDeadlines()}
+	return &keyspace{keys: table.New(e.pool), deadlines: newDeadlines(), changes: &e.changes}
 }
 
 // drop gives a keyspace's memory back. Nobody refers to it any more.

@@ -49,6 +49,7 @@ type Tx struct {
 	record    recordTx
 	events    []Event
 	draft     *draft
+	flushed   bool      // a database was emptied
 	woken     []byte    // see Woken
 	served    []*Waiter // to be told after Commit
 }
@@ -57,6 +58,7 @@ type Tx struct {
 type Actor struct {
 	User   string // authenticated user; "default" when there is none
 	Client string // address and name, for people
+	ID     int64  // of the client, 0 when none acts
 }
 
 // Begin takes a transaction at the clock's time. Lock what it touches, work,
@@ -80,6 +82,7 @@ func (tx *Tx) Done() {
 	tx.replaying, tx.restoring, tx.gateSeq, tx.seq, tx.place = false, false, 0, 0, Place{}
 	tx.record.clear()
 	tx.events = tx.events[:0]
+	tx.flushed = false
 	tx.e.txs.Put(tx)
 }
 
@@ -176,7 +179,11 @@ func (tx *Tx) Commit() {
 	if told {
 		tx.queueEvents()
 	}
+	changes := tx.takeChanges()
 	tx.unlock()
+	if changes != nil {
+		tx.e.changes.hear(changes)
+	}
 	if len(tx.served) > 0 {
 		tx.tellServed()
 	}

@@ -134,6 +134,7 @@ func (ks *keyspace) changed(key []byte) {
 	if len(ks.waiting.queues) > 0 {
 		ks.waiting.note(key)
 	}
+	ks.noteChange(key)
 	if len(ks.watched) == 0 {
 		return
 	}

@@ -40,6 +40,7 @@ type shownState struct {
 	db, multi  int
 	proto      int
 	name, user string
+	tracking   bool
 	keep       bool
 	monitor    bool
 	// channels, patterns and shards count subscriptions.
@@ -88,6 +89,13 @@ func (x *commandExecutor) show() {
 		x.info.Patterns.Store(int32(patterns))
 		x.info.ShardChannels.Store(int32(shards))
 		x.info.Set(FlagPubSub, channels+patterns+shards > 0)
+	}
+	if on, broadcast, broken, redirect := s.Tracking(); on || shown.tracking {
+		shown.tracking = on
+		x.info.Set(FlagTracking, on)
+		x.info.Set(FlagTrackingBroadcast, broadcast)
+		x.info.Set(FlagTrackingBroken, broken)
+		x.info.Redirect.Store(redirect)
 	}
 	if s.NoEvict != shown.keep {
 		shown.keep = s.NoEvict

@@ -58,6 +58,7 @@ func applyLimits(config *Config, core *commands.Core) {
 		limits.SetPolicy(next.MaxMemoryPolicy)
 		limits.Samples.Store(int64(next.MaxMemorySamples))
 		core.Engine.MakeRoom()
+		core.TrackedKeysMax.Store(next.TrackingKeysMax)
 		return nil
 	}
 	_ = apply(config.Settings())
@@ -68,7 +69,7 @@ func applyLimits(config *Config, core *commands.Core) {
 		"set-max-intset-entries",
 		"zset-max-listpack-entries", "zset-max-listpack-value",
 		"maxmemory", "maxmemory-policy", "maxmemory-samples",
-		"proto-max-bulk-len", "mem-consent",
+		"proto-max-bulk-len", "mem-consent", "tracking-table-max-keys",
 		"notify-keyspace-events")
 }
 
