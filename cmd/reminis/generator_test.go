@@ -111,7 +111,7 @@ func (g *generator) data() []string {
 	if g.r.IntN(12) < g.records {
 		return g.record()
 	}
-	switch g.r.IntN(16) {
+	switch g.r.IntN(19) {
 	case 0, 1, 2:
 		return g.setting()
 	case 3, 4, 5:
@@ -124,6 +124,8 @@ func (g *generator) data() []string {
 		return g.moving()
 	case 14:
 		return g.reading()
+	case 15, 16, 17:
+		return g.set()
 	}
 	return g.database()
 }
@@ -198,6 +200,31 @@ func (g *generator) hash() []string {
 	return line
 }
 
+// member is an integer or a text, of few.
+func (g *generator) member() string {
+	if g.r.IntN(8) == 0 {
+		return pick(g.r, "", "member", strings.Repeat("m", g.r.IntN(300)))
+	}
+	return fmt.Sprint(g.r.IntN(14) << (g.r.IntN(3) * 16))
+}
+
+func (g *generator) set() []string {
+	key := g.key()
+	switch g.r.IntN(8) {
+	case 0:
+		return []string{"SMOVE", key, g.key(), g.member()}
+	case 1:
+		return []string{pick(g.r, "SINTERSTORE", "SUNIONSTORE", "SDIFFSTORE"), key, g.key(), g.key()}
+	case 2:
+		return []string{"SISMEMBER", key, g.member()}
+	}
+	line := []string{pick(g.r, "SADD", "SADD", "SREM"), key}
+	for range 1 + g.r.IntN(5) {
+		line = append(line, g.member())
+	}
+	return line
+}
+
 func (g *generator) deadline() []string {
 	key := g.key()
 	line := []string{"PERSIST", key}
@@ -247,7 +274,7 @@ func (g *generator) reading() []string {
 	case 4:
 		return []string{"EXISTS", key, key, g.key()}
 	}
-	return []string{pick(g.r, "GET", "STRLEN", "BITCOUNT", "TYPE", "PTTL", "PEXPIRETIME", "HLEN"), key}
+	return []string{pick(g.r, "GET", "STRLEN", "BITCOUNT", "TYPE", "PTTL", "PEXPIRETIME", "HLEN", "SCARD"), key}
 }
 
 func (g *generator) database() []string {

@@ -67,10 +67,13 @@ func wrongTypeLines() map[string][]string {
 		"GETDEL %s|GETEX %s EX 5|SUBSTR %s 0 1|SET %s x GET|BITOP AND other %s"
 	onHashes := "HSET %s f v|HSETNX %s f v|HMSET %s f v|HGET %s f|HMGET %s f|HDEL %s f|HEXISTS %s f|HLEN %s|HSTRLEN %s f|HGETALL %s|" +
 		"HKEYS %s|HVALS %s|HSCAN %s 0|HRANDFIELD %s|HINCRBY %s f 1|HINCRBYFLOAT %s f 1.5"
+	onStrings += "|PFADD %s x|PFCOUNT %s|PFCOUNT %s other|PFMERGE %s|PFMERGE other %s|PFDEBUG ENCODING %s"
+	onSets := "SADD %s m|SREM %s m|SMOVE %s other m|SISMEMBER %s m|SMISMEMBER %s m|SCARD %s|SMEMBERS %s|SPOP %s|SPOP %s 2|SRANDMEMBER %s|" +
+		"SRANDMEMBER %s 2|SSCAN %s 0|SINTER %s|SINTER other %s|SUNION %s|SDIFF %s|SINTERCARD 1 %s|SINTERSTORE other %s|SUNIONSTORE other %s|SDIFFSTORE other %s"
 	return map[string][]string{
-		"hash":     strings.Split(onStrings, "|"),
-		"string":   strings.Split(onHashes, "|"),
-		recordName: strings.Split(onStrings+"|"+onHashes, "|"),
+		"hash":     strings.Split(onStrings+"|"+onSets, "|"),
+		"string":   strings.Split(onHashes+"|"+onSets, "|"),
+		recordName: strings.Split(onStrings+"|"+onHashes+"|"+onSets, "|"),
 	}
 }
 
@@ -86,7 +89,7 @@ func TestWrongTypes(t *testing.T) {
 		// Keys of other types cannot even be named as records unless they have
 		// enough segments; these have.
 		c := r.dial()
-		for _, words := range [][]string{{"SET", "app:u9:s1:text", "x"}, {"HSET", "app:u9:s1:hash", "f", "v"}} {
+		for _, words := range [][]string{{"SET", "app:u9:s1:text", "x"}, {"HSET", "app:u9:s1:hash", "f", "v"}, {"SADD", "app:u9:s1:set", "m"}} {
 			c.do(words...)
 			for _, line := range []string{`MEM.SET %s {}`, `MEM.PATCH %s {"a":1}`, `MEM.GET %s`, `MEM.FORGET KEYS 1 %s`, `MEM.ROLLBACK %s VERSION 1`, `MEM.HISTORY %s`, `MEM.GET %s VERSION 1`} {
 				r.mustRefuse(strings.Fields(fmt.Sprintf(line, words[1])), "WRONGTYPE ")

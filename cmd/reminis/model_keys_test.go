@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"maps"
 	"strconv"
 )
 
@@ -37,6 +36,8 @@ func (m *model) typeOf(args []string) string {
 		return "+none\r\n"
 	case v.fields != nil:
 		return "+hash\r\n"
+	case v.members != nil:
+		return "+set\r\n"
 	}
 	return "+string\r\n"
 }
@@ -72,8 +73,7 @@ func (m *model) copy(args []string) string {
 	if _, taken := m.find(to, args[1]); !there || taken && !replace {
 		return number(0)
 	}
-	v.fields = maps.Clone(v.fields)
-	m.databases[to][args[1]] = v
+	m.databases[to][args[1]] = v.clone()
 	return number(1)
 }
 

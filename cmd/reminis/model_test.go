@@ -13,11 +13,20 @@ import (
 // This file owns the plain model of a Redis: Go maps, and commands as Redis
 // documents them. It must not know anything of the engine.
 
-// modelKey is a value: a string, or a hash when fields is not nil.
+// modelKey is a value: a hash when fields is not nil, a set when members is not
+// nil, else a string.
 type modelKey struct {
 	text       string
 	fields     map[string]string
+	members    map[string]bool
 	deadlineMs int64
+}
+
+func (v modelKey) isString() bool { return v.fields == nil && v.members == nil }
+
+func (v modelKey) clone() modelKey {
+	v.fields, v.members = maps.Clone(v.fields), maps.Clone(v.members)
+	return v
 }
 
 type model struct {
@@ -69,8 +78,7 @@ func (m *model) clone() *model {
 	for _, keys := range m.databases {
 		copied := maps.Clone(keys)
 		for key, v := range copied {
-			v.fields = maps.Clone(v.fields)
-			copied[key] = v
+			copied[key] = v.clone()
 		}
 		c.databases = append(c.databases, copied)
 	}
@@ -90,7 +98,9 @@ func (m *model) define() {
 		"EXPIREAT": m.expire(1000, false), "PEXPIREAT": m.expire(1, false), "PERSIST": m.persist,
 		"PTTL": m.pTTL, "PEXPIRETIME": m.pExpireTime,
 		"HSET": m.hSet, "HSETNX": m.hSetNX, "HDEL": m.hDel, "HGET": m.hGet, "HMGET": m.hMGet, "HEXISTS": m.hExists,
-		"HLEN": m.hLen, "HINCRBY": m.hIncrBy, "FLUSHDB": m.flushDB, "FLUSHALL": m.flushAll, "SWAPDB": m.swapDB,
+		"HLEN": m.hLen, "HINCRBY": m.hIncrBy,
+		"SADD": m.sAdd, "SREM": m.sRem, "SMOVE": m.sMove, "SCARD": m.sCard, "SISMEMBER": m.sIsMember,
+		"SINTERSTORE": m.sStore(intersect), "SUNIONSTORE": m.sStore(unite), "SDIFFSTORE": m.sStore(subtract), "FLUSHDB": m.flushDB, "FLUSHALL": m.flushAll, "SWAPDB": m.swapDB,
 		"MEM.SCHEMA": m.schema, "MEM.POLICY": m.policy, "MEM.CONSENT": m.consent, "MEM.GRANT": m.grant, "MEM.REVOKE": m.revoke,
 	}
 }
@@ -195,7 +205,7 @@ func (m *model) put(key string, v modelKey) { m.databases[m.db][key] = v }
 // onString finds a string, or an empty one; ok is false for another type.
 func (m *model) onString(key string) (v modelKey, there, ok bool) {
 	v, there = m.find(m.db, key)
-	return v, there, v.fields == nil
+	return v, there, v.isString()
 }
 
 // onHash finds a hash, or an empty one that may be written to.
@@ -221,8 +231,12 @@ func (m *model) dump(nowMs int64) string {
 			if deadline == 0 {
 				deadline = -1
 			}
-			if v.fields == nil {
+			if v.isString() {
 				fmt.Fprintf(&out, "%d %q %q @%d\n", db, key, v.text, deadline)
+				continue
+			}
+			if v.members != nil {
+				fmt.Fprintf(&out, "%d %q %s @%d\n", db, key, membersText(slices.Collect(maps.Keys(v.members))), deadline)
 				continue
 			}
 			var pairs []string

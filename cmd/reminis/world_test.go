@@ -202,7 +202,8 @@ func openWorld(fs vfs.FS, of setting, clock *testClock) (*world, error) {
 	w.core.Store = storeHost{store, w.engine, func() string { return "" }}
 	w.core.WhenDurable = func(wake func()) { store.Notify(store.Durable()+1, wake) }
 	w.core.WriteTimeout = func() time.Duration { return time.Minute }
-	// Small thresholds, so that hashes of both forms are common.
+	// Small thresholds, so that all forms are common.
+	w.engine.Limits.SetIntsetEntries.Store(8)
 	w.engine.Limits.HashListpackEntries.Store(8)
 	w.engine.Limits.HashListpackValue.Store(20)
 	return w, nil
@@ -328,6 +329,8 @@ func (w *world) dump() string {
 				fmt.Fprintf(&out, "%d %q %q @%s\n", db, key, items(c.do("GET", key))[0], deadline)
 			case "hash":
 				fmt.Fprintf(&out, "%d %q %s @%s\n", db, key, fieldsText(items(c.do("HGETALL", key))), deadline)
+			case "set":
+				fmt.Fprintf(&out, "%d %q %s @%s\n", db, key, membersText(items(c.do("SMEMBERS", key))), deadline)
 			case "memory":
 				// Records have a dump of their own.
 			default:
@@ -336,6 +339,12 @@ func (w *world) dump() string {
 		}
 	}
 	return out.String()
+}
+
+// membersText prints members in order.
+func membersText(members []string) string {
+	slices.Sort(members)
+	return fmt.Sprintf("set of %d %q", len(members), members)
 }
 
 // fieldsText prints fields and values, by field.
