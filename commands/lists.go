@@ -15,6 +15,7 @@ func listCommands() []*Command {
 		lPushCommand(), rPushCommand(), lPushXCommand(), rPushXCommand(),
 		lLenCommand(), lIndexCommand(), lRangeCommand(), lSetCommand(),
 		lPopCommand(), rPopCommand(), lMPopCommand(), lMoveCommand(), rPopLPushCommand(),
+		bLPopCommand(), bRPopCommand(), bLMPopCommand(), bLMoveCommand(), bRPopLPushCommand(),
 		lPosCommand(), lInsertCommand(), lRemCommand(), lTrimCommand(),
 	}
 }

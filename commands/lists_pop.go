@@ -149,8 +149,8 @@ func lMPopCommand() *Command {
 // multiPop takes elements from the first of the keys that is a list, and replies
 // with its key and them. It says whether there was one.
 func multiPop(tx *engine.Tx, p *multiPopParams, w *reply.Writer) (popped bool, err error) {
-	for _, key := range p.keys {
-		l, err := tx.List(key)
+	for _, key := range awaited(tx, p.keys) {
+		l, err := awaitedList(tx, key)
 		if err != nil {
 			return false, err
 		}
