@@ -79,8 +79,10 @@
 // segments before it go, the ranges that it took rows from are compacted, and the
 // tables that were replaced have to be gone from the directory: 30 s are given to
 // readers that have one open. Pebble's manifest may name keys of records that are
-// gone, as borders of tables, until it is written anew at the next start; it holds
-// no payload.
+// gone, as borders of tables, until the next start, which writes it anew and removes
+// the one before; it holds no payload. Pebble has no call that does so while the
+// rows are open: it begins another manifest when one has grown large, and then only
+// once it has listed more tables than there are.
 //
 // Rejected: to wait for Pebble's own compactions, which may never come.
 //

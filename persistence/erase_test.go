@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -190,6 +191,27 @@ func TestErasedBytesAreInNoFile(t *testing.T) {
 		if files := singing(t, disk, "data", text); len(files) > 0 {
 			t.Errorf("after a restart it sings in %s", files)
 		}
+	}
+}
+
+// A start leaves one manifest, its own: one before may name what was erased.
+func TestStartLeavesOneManifest(t *testing.T) {
+	disk := vfs.NewMem()
+	options := crashOptions(t)
+	for range 3 {
+		s := mustOpen(t, disk, "data", options)
+		if err := s.Recover(newToy()); err != nil {
+			t.Fatal(err)
+		}
+		names, err := disk.List(s.rows.dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		manifests := slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, "MANIFEST-") })
+		if len(manifests) != 1 {
+			t.Errorf("%q", manifests)
+		}
+		mustClose(t, s)
 	}
 }
 

@@ -1,10 +1,13 @@
 package persistence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -86,7 +89,36 @@ func openRows(fs vfs.FS, dir string, readOnly bool, options Options) (*rowStore,
 	if err != nil {
 		return nil, fmt.Errorf("open the rows in %s: %w", dir, err)
 	}
+	if !readOnly {
+		if err := removeOldManifests(fs, dir); err != nil {
+			return nil, errors.Join(err, r.close())
+		}
+	}
 	return r, nil
+}
+
+// removeOldManifests leaves the manifest that Pebble wrote as it opened the rows.
+// Pebble would keep the one before for whoever looks into a failure, with borders
+// of tables in it that may be keys of records erased since.
+func removeOldManifests(fs vfs.FS, dir string) error {
+	names, err := fs.List(dir)
+	if err != nil {
+		return fmt.Errorf("list %s: %w", dir, err)
+	}
+	var manifests []string
+	for _, name := range names {
+		if strings.HasPrefix(name, "MANIFEST-") {
+			manifests = append(manifests, name)
+		}
+	}
+	slices.SortFunc(manifests, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	for _, name := range manifests[:max(0, len(manifests)-1)] {
+		// Pebble itself may have removed one meanwhile.
+		if err := fs.Remove(fs.PathJoin(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("remove an old manifest: %w", err)
+		}
+	}
+	return nil
 }
 
 func (r *rowStore) close() error {
