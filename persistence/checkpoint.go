@@ -144,7 +144,7 @@ func (s *Store) writeTables(f *follower) (paths []string, err error) {
 		return nil, err
 	}
 	e := emitter{follower: f, rows: s.rows, keepMs: s.options.CommandKeepMs}
-	e.tables = tableBuilder{fs: s.layout.fs, dir: s.layout.scratch, options: s.rows.tables, limit: tableBytes}
+	e.tables = tableBuilder{fs: s.layout.fs, dir: s.layout.scratch, options: s.rows.tableOptions(), limit: tableBytes}
 	if err := e.emit(); err != nil {
 		return nil, errors.Join(err, e.tables.abort())
 	}

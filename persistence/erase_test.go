@@ -164,11 +164,11 @@ func (s *toy) list() (names []string) {
 
 func TestErasedBytesAreInNoFile(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	for _, compactions := range []bool{false, true} {
+	for i := range 4 {
 		text := canary(rng)
 		disk := vfs.NewMem()
 		options := crashOptions(t)
-		options.manualCompactions = !compactions
+		options.manualCompactions, options.Uncompressed = i%2 == 0, i >= 2
 		s := mustOpen(t, disk, "data", options)
 		if err := s.Recover(newToy()); err != nil {
 			t.Fatal(err)
@@ -212,6 +212,40 @@ func TestStartLeavesOneManifest(t *testing.T) {
 			t.Errorf("%q", manifests)
 		}
 		mustClose(t, s)
+	}
+}
+
+// Tables are compressed or not as is set when they are written.
+func TestCompressionIsAsSet(t *testing.T) {
+	options := testOptions(t)
+	options.manualCheckpoints, options.manualCompactions = true, true
+	grown := func(change func(s *Store), uncompressed bool) int64 {
+		options.Uncompressed = uncompressed
+		s := mustOpen(t, vfs.NewMem(), "data", options)
+		if err := s.Recover(newToy()); err != nil {
+			t.Fatal(err)
+		}
+		change(s)
+		var b effect.Batch
+		for i := range 200 {
+			b.Reset()
+			b.Add(&effect.Effect{Kind: effect.StringSet, Key: fmt.Appendf(nil, "key%d", i), Value: bytes.Repeat([]byte("tea "), 1000)})
+			s.Append(&b)
+		}
+		if err := s.Checkpoint(); err != nil {
+			t.Fatal(err)
+		}
+		size := s.Stats().RowBytes
+		mustClose(t, s)
+		return size
+	}
+	kept := func(*Store) {}
+	small, large := grown(kept, false), grown(kept, true)
+	if small*5 > large || large < 800_000 {
+		t.Errorf("%d bytes compressed, %d not", small, large)
+	}
+	if turnedOff, turnedOn := grown(func(s *Store) { s.SetCompressed(false) }, false), grown(func(s *Store) { s.SetCompressed(true) }, true); turnedOff < large*9/10 || turnedOn > small*11/10 {
+		t.Errorf("turned off %d bytes, turned on %d", turnedOff, turnedOn)
 	}
 }
 

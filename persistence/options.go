@@ -33,6 +33,8 @@ type Options struct {
 	PendingBytes int64
 	// CacheBytes is the memory for blocks of rows; 32 MB.
 	CacheBytes int64
+	// Uncompressed has tables written as they are; SetCompressed changes it.
+	Uncompressed bool
 	// SyncInterval is the period of Everysec; 1 s.
 	SyncInterval time.Duration
 	// CommandKeepMs is how long the ids of done commands are kept; 24 h.

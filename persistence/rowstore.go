@@ -35,10 +35,11 @@ const (
 type rowStore struct {
 	db     *pebble.DB
 	logger Logger
-	tables sstable.WriterOptions
+	tables sstable.WriterOptions // but for what tableOptions adds
 	// failed is set once Pebble could not write its manifest. It then holds
 	// its locks for ever, so nothing that needs them may be called.
 	failed atomic.Pointer[error]
+	plain  atomic.Bool   // tables are not compressed
 	ended  chan struct{} // closed when failed is set
 	buf    []byte        // of read
 	fs     vfs.FS
@@ -50,6 +51,7 @@ type rowStore struct {
 // openRows opens the rows in dir, which it makes when it is missing.
 func openRows(fs vfs.FS, dir string, readOnly bool, options Options) (*rowStore, error) {
 	r := &rowStore{logger: options.Logger, ended: make(chan struct{}), fs: fs, dir: dir, deleted: make(chan struct{}, 1)}
+	r.plain.Store(options.Uncompressed)
 	fs = rowFS{fs, r}
 	cache := pebble.NewCache(options.CacheBytes)
 	defer cache.Unref()
@@ -77,7 +79,7 @@ func openRows(fs vfs.FS, dir string, readOnly bool, options Options) (*rowStore,
 	for i := range o.Levels {
 		o.Levels[i].BlockSize = blockBytes
 		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
-		o.Levels[i].Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
+		o.Levels[i].Compression = r.compression
 		o.TargetFileSizes[i] = tableBytes
 	}
 	o.EnsureDefaults()
@@ -95,6 +97,21 @@ func openRows(fs vfs.FS, dir string, readOnly bool, options Options) (*rowStore,
 		}
 	}
 	return r, nil
+}
+
+// compression is that of tables which begin now.
+func (r *rowStore) compression() *sstable.CompressionProfile {
+	if r.plain.Load() {
+		return sstable.NoCompression
+	}
+	return sstable.SnappyCompression
+}
+
+// tableOptions are those of a table that begins now.
+func (r *rowStore) tableOptions() sstable.WriterOptions {
+	options := r.tables
+	options.Compression = r.compression()
+	return options
 }
 
 // removeOldManifests leaves the manifest that Pebble wrote as it opened the rows.

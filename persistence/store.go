@@ -125,6 +125,10 @@ func (s *Store) Close() error {
 	return errors.Join(err, s.rows.close(), s.lock.Close())
 }
 
+// SetCompressed says whether tables that are written from now on are compressed;
+// both kinds may be among those that there are.
+func (s *Store) SetCompressed(on bool) { s.rows.plain.Store(!on) }
+
 // SetDurability changes when batches are fsynced without being asked for.
 func (s *Store) SetDurability(d Durability) { s.journal.durability.Store(uint32(d)) }
 

@@ -65,9 +65,11 @@ type Settings struct {
 
 	// Dir is the data directory. IgnoreRedisFiles lets an empty store start
 	// beside DBFileName or AppendDirName of a Redis.
-	Dir              string
-	DBFileName       string
-	AppendDirName    string
+	Dir           string
+	DBFileName    string
+	AppendDirName string
+	// Compressed says whether what goes to the disk as rows is compressed.
+	Compressed       bool
 	IgnoreRedisFiles bool
 	// Durability is that of plain keys, MemDurability that of profile and
 	// semantic records.

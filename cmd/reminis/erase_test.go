@@ -98,9 +98,19 @@ func asks(c *testClient, owner, canary string) (shown []string) {
 }
 
 func TestErasedOwnerIsInNoFileReplyOrBackup(t *testing.T) {
+	for name, uncompressed := range map[string]bool{"compressed": false, "uncompressed": true} {
+		t.Run(name, func(t *testing.T) {
+			of := newSetting(persistence.Everysec)
+			of.Uncompressed = uncompressed
+			eraseOwner(t, of)
+		})
+	}
+}
+
+func eraseOwner(t *testing.T, of setting) {
 	rng := rand.New(rand.NewPCG(seedOf(t), 3))
 	fs := vfs.NewCrashableMem()
-	of, clock := newSetting(persistence.Everysec), clockAt(testStartMs)
+	clock := clockAt(testStartMs)
 	w := mustOpenWorld(t, fs, of, clock)
 	c := w.connect()
 	gone, kept := canaryOf(rng), canaryOf(rng)

@@ -203,6 +203,12 @@ func (p *process) followDurability() {
 	}
 	_ = apply(p.config.Settings())
 	p.config.OnChange(apply, "appendfsync", "mem-appendfsync")
+	if p.store != nil {
+		p.config.OnChange(func(next *server.Settings) error {
+			p.store.SetCompressed(next.Compressed)
+			return nil
+		}, "rdbcompression")
+	}
 }
 
 // listen opens the door.

@@ -47,6 +47,7 @@ func openStore(settings *server.Settings, log *slog.Logger) (*persistence.Store,
 	store, err := persistence.Open(persistence.Disk(), settings.Dir, persistence.Options{
 		Durability:    durabilityOf(settings.Durability),
 		CommandKeepMs: settings.MemIdempotencyMs,
+		Uncompressed:  !settings.Compressed,
 		Logger:        printer{log},
 	})
 	if err != nil {
