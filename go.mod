@@ -10,6 +10,7 @@ require (
 	github.com/theory/jsonpath v0.12.3
 	github.com/tidwall/btree v1.8.2
 	github.com/tidwall/redcon v1.6.4
+	github.com/yuin/gopher-lua v1.1.2
 	golang.org/x/sys v0.48.0
 	golang.org/x/text v0.14.0
 )

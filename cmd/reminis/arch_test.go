@@ -16,9 +16,10 @@ var rules = []struct {
 	{"reminis/cmd/reminis", []string{"reminis/server", "reminis/server/embed", "reminis/commands", "reminis/engine", "reminis/engine/memory", "reminis/engine/table", "reminis/persistence", "reminis/commands/reply"}, "the binary wires everything and does nothing itself"},
 	{"reminis/server", []string{"reminis/commands", "reminis/commands/acl", "reminis/commands/quoting", "reminis/engine/memory"}, "connections know sessions, not data; the one glob matcher is engine/memory's"},
 	{"reminis/server/embed", []string{"reminis/engine/vector"}, "it turns texts into vectors, whoever wants them"},
-	{"reminis/commands", []string{"reminis/commands/acl", "reminis/commands/grammar", "reminis/commands/quoting", "reminis/commands/reply", "reminis/engine", "reminis/engine/memory", "reminis/engine/recall", "reminis/engine/schema", "reminis/engine/vector", "reminis/engine/dump", "reminis/engine/hyperloglog", "reminis/engine/effect"}, "commands reach data through the engine and never see sockets or files"},
+	{"reminis/commands", []string{"reminis/commands/acl", "reminis/commands/grammar", "reminis/commands/lua", "reminis/commands/quoting", "reminis/commands/reply", "reminis/engine", "reminis/engine/memory", "reminis/engine/recall", "reminis/engine/schema", "reminis/engine/vector", "reminis/engine/dump", "reminis/engine/hyperloglog", "reminis/engine/effect"}, "commands reach data through the engine and never see sockets or files"},
 	{"reminis/commands/grammar", nil, "a leaf: it describes arguments, whatever they are for"},
 	{"reminis/commands/acl", []string{"reminis/commands/quoting", "reminis/engine/memory"}, "a leaf over what a user may do; the one glob matcher and the meaning of a scope are engine/memory's"},
+	{"reminis/commands/lua", []string{"reminis/commands/reply"}, "a leaf over replies: it runs scripts, whoever runs their commands"},
 	{"reminis/commands/quoting", nil, "a leaf: it splits and quotes"},
 	{"reminis/commands/reply", nil, "a leaf: it writes bytes"},
 	{"reminis/commands/reply/redistest", []string{"reminis/commands/reply"}, "it starts a redis-server for tests and reads its replies"},
@@ -46,6 +47,7 @@ var only = map[string]struct {
 }{
 	"github.com/tidwall/redcon":     {[]string{"reminis/server", "reminis/commands/reply", "reminis/bench"}, "redcon listens and encodes; its reader must not face a network"},
 	"github.com/cockroachdb/pebble": {[]string{"reminis/persistence"}, "one package knows how data is stored"},
+	"github.com/yuin/gopher-lua":    {[]string{"reminis/commands/lua"}, "one package knows Lua, and repairs what is not Redis's"},
 	"github.com/santhosh-tekuri":    {[]string{"reminis/engine/schema"}, "one package knows JSON Schema, and its limits stand before the library"},
 	"unsafe":                        {[]string{"reminis/engine/table", "reminis/server"}, "one package may be wrong about memory; server passes buffers to raw system calls"},
 }

@@ -1,0 +1,252 @@
+package lua
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+
+	lua "github.com/yuin/gopher-lua"
+
+	"reminis/commands/reply"
+)
+
+// This file owns interpreters: how they are made, kept, and run a script.
+
+// Host runs commands for a script.
+type Host interface {
+	// Call runs a command and returns its reply, which is valid until the next
+	// call. argv is valid during the call.
+	Call(argv [][]byte, proto int) []byte
+	// Allowed says whether the user of the script may run a command; known is
+	// false if there is none of that name.
+	Allowed(argv [][]byte) (allowed, known bool)
+	// Log writes a line for the operator: level is one of LogDebug to LogWarning.
+	Log(level int, text string)
+}
+
+// The levels of Host.Log.
+const (
+	LogDebug = iota
+	LogVerbose
+	LogNotice
+	LogWarning
+)
+
+// Interpreter makes scripts and the states that run them.
+type Interpreter struct {
+	env  *environment
+	idle sync.Pool // *State
+}
+
+// NewInterpreter returns an interpreter that presents itself as the given version
+// of Redis.
+func NewInterpreter(version Version) *Interpreter {
+	in := &Interpreter{env: newEnvironment((&State{version: version}).libraries())}
+	in.idle.New = func() any { return newState(version, in.env) }
+	return in
+}
+
+// Version is a version of Redis.
+type Version struct {
+	Text   string
+	Number int
+}
+
+// State takes a state, which Release gives back.
+func (in *Interpreter) State() *State { return in.idle.Get().(*State) }
+
+// Release gives a state back. It must not be used any more.
+func (in *Interpreter) Release(st *State) {
+	st.host = nil
+	st.setParameters(lua.LNil, lua.LNil)
+	if st.worn {
+		return // it grew, or broke off in the middle of something
+	}
+	in.idle.Put(st)
+}
+
+// State is an interpreter with its libraries. It is for one goroutine at a time.
+type State struct {
+	l       *lua.LState
+	sandbox sandbox
+	version Version
+	host    Host
+	proto   int // of the replies that the script sees: 2, or what redis.setresp said
+	random  random
+	json    jsonSettings
+	null    *lua.LUserData // cjson.null
+	env     *environment
+	raised  raised
+	depth   int // of Go functions that call Lua functions
+	stop    interrupt
+	args    argumentBuffer
+	worn    bool
+}
+
+// raised is the last error that was raised by a function of ours, and where.
+type raised struct {
+	value  lua.LValue
+	source string
+	line   int
+}
+
+// The sizes of a state. A call of a Lua function takes a frame; values are on a
+// stack, which begins small and grows.
+const (
+	framesMax      = 8000 // gopher-lua describes the stack of each error, in a time that grows with its square
+	stackBegin     = 1 << 10
+	stackGrow      = 1 << 12
+	stackMax       = 1 << 20
+	goCallsMax     = 190 // luaconf.h LUAI_MAXCCALLS, less what Redis itself uses
+	unpackMax      = 8000
+	stackRemembers = 1 << 16 // a state whose stack grew larger is not kept
+)
+
+func newState(version Version, env *environment) *State {
+	st := &State{version: version, env: env}
+	st.random.seed(rand.Int32())
+	st.l = lua.NewState(lua.Options{
+		SkipOpenLibs: true, CallStackSize: framesMax, MinimizeStackMemory: true,
+		RegistrySize: stackBegin, RegistryGrowStep: stackGrow, RegistryMaxSize: stackMax,
+	})
+	st.sandbox.build(st.l, st.libraries())
+	st.buildStrings()
+	return st
+}
+
+// Run runs a script. What it returns is written to w; an error is what ended it,
+// and then nothing is written.
+func (st *State) Run(script *Script, keys, args [][]byte, host Host, w *reply.Writer) *Error {
+	st.begin(host)
+	st.setParameters(st.strings(keys), st.strings(args))
+	if !script.Bounded {
+		st.l.SetContext(&st.stop)
+		defer st.l.RemoveContext()
+	}
+	l := st.l
+	l.Push(l.NewFunctionFromProto(script.proto))
+	if err := l.PCall(0, 1, nil); err != nil {
+		return st.failure(err)
+	}
+	result := l.Get(-1)
+	l.Pop(1)
+	st.reply(w, result, 0)
+	return nil
+}
+
+// begin makes the state as it is when a script begins.
+func (st *State) begin(host Host) {
+	st.host, st.proto, st.depth = host, 2, 0
+	st.json = newJSONSettings()
+	st.raised = raised{}
+	st.stop.reset()
+}
+
+func (st *State) setParameters(keys, args lua.LValue) {
+	st.sandbox.setVisible(keysName, keys)
+	st.sandbox.setVisible(argvName, args)
+}
+
+// strings makes a table of texts.
+func (st *State) strings(texts [][]byte) *lua.LTable {
+	t := st.l.CreateTable(len(texts), 0)
+	for _, each := range texts {
+		t.Append(lua.LString(each))
+	}
+	return t
+}
+
+// Stop ends the script that runs; text is its error. Any goroutine may call it.
+func (st *State) Stop(text string) { st.stop.set(text) }
+
+// failure is the error that ended a script.
+func (st *State) failure(err error) *Error {
+	if text := st.stop.text(); text != "" {
+		e := &Error{Text: "ERR " + text}
+		e.Source, e.Line, _ = position(err.Error())
+		return e
+	}
+	failed, ok := err.(*lua.ApiError)
+	if !ok {
+		return &Error{Text: errorLine(err.Error())}
+	}
+	if failed.Type == lua.ApiErrorPanic {
+		st.worn = true
+	}
+	return st.explain(failed.Object)
+}
+
+// explain makes an error of what was raised: a table with a member err, or any
+// other value.
+func (st *State) explain(value lua.LValue) *Error {
+	e := &Error{}
+	if t, ok := value.(*lua.LTable); ok {
+		e.Text = "ERR " + st.tostring(value)
+		switch said := t.RawGetString("err").(type) {
+		case lua.LString:
+			e.Text = string(said)
+		case lua.LNumber:
+			e.Text = numberString(said)
+		}
+		e.Counted = t.RawGetString(countedField) == lua.LTrue
+	} else {
+		e.Text = "ERR " + st.tostring(value)
+	}
+	if st.raised.line > 0 && st.raised.value == value {
+		e.Source, e.Line = "@"+st.raised.source, st.raised.line
+	} else if s, ok := value.(lua.LString); ok {
+		e.Source, e.Line, _ = position(string(s))
+	}
+	return e
+}
+
+// position reads where an error of the interpreter happened, which is in front of
+// its text.
+func position(text string) (source string, line int, ok bool) {
+	source, rest, ok := strings.Cut(text, ":")
+	if !ok {
+		return "", 0, false
+	}
+	digits, _, ok := strings.Cut(rest, ":")
+	line, err := strconv.Atoi(digits)
+	if !ok || err != nil {
+		return "", 0, false
+	}
+	return "@" + source, line, true
+}
+
+// raise raises an error and remembers where.
+func (st *State) raise(l *lua.LState, value lua.LValue) {
+	st.raised = raised{value: value}
+	st.raised.source, st.raised.line = lineOf(l)
+	l.Error(value, 0)
+}
+
+// lineOf is the line of the innermost Lua function that runs.
+func lineOf(l *lua.LState) (source string, line int) {
+	for level := 1; ; level++ {
+		frame, ok := l.GetStack(level)
+		if !ok {
+			return "", 0
+		}
+		if _, err := l.GetInfo("Sl", frame, lua.LNil); err == nil && frame.CurrentLine > 0 {
+			return frame.Source, frame.CurrentLine
+		}
+	}
+}
+
+// call calls a function from Go; the results stand on the stack then.
+func (st *State) call(l *lua.LState, arguments, results int) {
+	st.enter(l)
+	l.Call(arguments, results)
+	st.depth--
+}
+
+// enter counts a call from Go, of which there may not be too many inside each
+// other: Go's stack cannot be given back to an error once it is exhausted.
+func (st *State) enter(l *lua.LState) {
+	if st.depth++; st.depth > goCallsMax {
+		l.RaiseError("C stack overflow")
+	}
+}
