@@ -20,7 +20,10 @@ const (
 // noteDenial notes that user was denied something because of object.
 func (s *Session) noteDenial(reason acl.Denial, object []byte, user string) {
 	context := "toplevel"
-	if s.multi.open || s.tx != nil {
+	switch {
+	case s.script != nil:
+		context = "lua"
+	case s.multi.open || s.tx != nil:
 		context = "multi"
 	}
 	s.Peer.Refresh()

@@ -43,11 +43,13 @@ type Core struct {
 	Observation Observation
 
 	registry registry
+	scripts  scripts
 	blocked  blockedSessions
 	tracker  tracker
 	events   eventBuffers
 	workers  chan struct{}
 	replies  sync.Pool // *[]byte, of replies that workers make
+	runs     sync.Pool // *scriptRun
 	denied   deniedEvents
 	stats    Stats
 }
@@ -229,11 +231,13 @@ func (k *Core) resetStats() {
 // NewCore builds a command processor over e with the commands of t.
 func NewCore(e *engine.Engine, t *Table) *Core {
 	k := &Core{Engine: e, Table: t, Users: acl.NewUsers(t.catalog), workers: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
+	k.runs.New = func() any { return new(scriptRun) }
 	k.replies.New = func() any { return new([]byte) }
 	k.DenialsMax.Store(denialsDefault)
 	k.TrackedKeysMax.Store(trackedKeysDefault)
 	k.Observation.open()
 	k.registry.open()
+	k.scripts.open(t)
 	e.OnEvent(k.tellEvent)
 	k.tracker.open()
 	e.OnChanges(k.tracker.changed)

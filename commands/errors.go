@@ -7,6 +7,7 @@ import (
 
 	"reminis/commands/acl"
 	"reminis/commands/grammar"
+	"reminis/commands/lua"
 	"reminis/engine/memory"
 )
 
@@ -163,6 +164,62 @@ const (
 	ErrOOM            Error = "OOM command not allowed when used memory > 'maxmemory'."
 	ErrLoading        Error = "LOADING Redis is loading the dataset in memory"
 )
+
+// The errors of scripts. Those that a script gets from a command that does not run
+// have no code of their own in Redis (script.c scriptCall).
+const (
+	errNoScript          Error = "NOSCRIPT No matching script. Please use EVAL."
+	errNoDebugger        Error = "ERR this server has no debugger for scripts"
+	errShebang           Error = "ERR Invalid script shebang"
+	errShebangEngine     Error = "ERR Invalid engine in script shebang"
+	errScriptCommand     Error = "ERR Unknown Redis command called from script"
+	errScriptArity       Error = "ERR Wrong number of args calling Redis command from script"
+	errScriptRefused     Error = "ERR This Redis command is not allowed from script"
+	errScriptReadOnly    Error = "ERR Write commands are not allowed from read-only scripts."
+	errScriptWriteFlag   Error = "ERR Can not execute a script with write flag using *_ro command."
+	errScriptOOM         Error = "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'"
+	errScriptDenied            = "ERR The user executing the script can't "
+	errScriptBeyondLocks Error = "ERR the script reached a key that its text does not name; it was stopped"
+)
+
+func errCompileScript(cause error) error {
+	return Error("ERR Error compiling script (new function): " + cause.Error())
+}
+
+func errShebangOther(engine []byte) error {
+	return Error("ERR Unexpected engine in script shebang: " + string(engine))
+}
+
+func errShebangOption(word []byte) error {
+	return Error("ERR Unknown lua shebang option: " + string(word))
+}
+
+func errShebangFlag(word string) error {
+	return Error("ERR Unexpected flag in script shebang: " + word)
+}
+
+// errDeniedScript says what the user of a script may not do (acl.c
+// getAclErrorMessage).
+func errDeniedScript(denial acl.Denial) error {
+	switch denial {
+	case acl.DeniedKey:
+		return Error(errScriptDenied + "access at least one of the keys mentioned in the command arguments")
+	case acl.DeniedChannel:
+		return Error(errScriptDenied + "publish to the channel mentioned in the command")
+	case acl.DeniedScope:
+		return Error(errScriptDenied + "access all of one of the scopes mentioned in the command arguments")
+	}
+	return Error(errScriptDenied + "run this command or subcommand")
+}
+
+// errScript is the error that ended a script: where, if that is known (script_lua.c
+// luaCallFunction).
+func errScript(failed *lua.Error, name string) Error {
+	if failed.Line == 0 {
+		return Error(failed.Text)
+	}
+	return Error(fmt.Sprintf("%s script: %s, on %s:%d.", failed.Text, name, failed.Source, failed.Line))
+}
 
 // errUnknownCommand quotes the arguments as Redis does: at most 128 bytes of
 // each and in all (server.c processCommand).

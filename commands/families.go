@@ -18,6 +18,7 @@ func DefaultTable() *Table {
 		connectionCommands(),
 		messagingCommands(),
 		serverCommands(),
+		scriptingCommands(),
 		memoryCommands(),
 	)
 }

@@ -17,6 +17,9 @@ import (
 // RedisVersion is the version of Redis whose behaviour this server has.
 const RedisVersion = "7.0.15"
 
+// redisVersionNumber is RedisVersion as one number, a byte for each part.
+const redisVersionNumber = 7<<16 | 0<<8 | 15
+
 // Version is this server's own version.
 const Version = "0.1.0"
 

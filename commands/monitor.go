@@ -77,11 +77,22 @@ func (s *Session) endMonitor() {
 // showMonitors tells monitors of a command that has run. What administers the
 // server is not shown, as it may carry secrets.
 func (s *Session) showMonitors(c *Command, argv [][]byte) {
-	if s.Core.Observation.monitors.count.Load() == 0 || c.Flags&(Admin|SkipMonitor) != 0 {
+	if c.Flags&(Admin|SkipMonitor) == 0 {
+		s.tellMonitors(c, argv)
+	}
+}
+
+// tellMonitors tells monitors of a command.
+func (s *Session) tellMonitors(c *Command, argv [][]byte) {
+	if s.Core.Observation.monitors.count.Load() == 0 {
 		return
 	}
 	now := time.Now()
-	line := fmt.Appendf(nil, "+%d.%06d [%d %s]", now.Unix(), now.Nanosecond()/1000, s.DB, s.Peer.RemoteAddr())
+	from := s.Peer.RemoteAddr()
+	if s.script != nil {
+		from = "lua"
+	}
+	line := fmt.Appendf(nil, "+%d.%06d [%d %s]", now.Unix(), now.Nanosecond()/1000, s.DB, from)
 	for i, arg := range argv {
 		if s.secret(c, argv, i) {
 			arg = []byte(redacted)

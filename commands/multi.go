@@ -42,10 +42,10 @@ func (m *multi) spoil() {
 
 func (m *multi) reset() { *m = multi{} }
 
-// writes says whether the queue may change data.
-func (m *multi) writes() bool {
+// has says whether a command of the queue has one of flags.
+func (m *multi) has(flags Flags) bool {
 	for i := range m.queue {
-		if m.queue[i].command.is(Write) {
+		if m.queue[i].command.Flags&flags != 0 {
 			return true
 		}
 	}
@@ -112,10 +112,10 @@ func runExec(s *Session, _ *noParams, w *reply.Writer) error {
 		return ErrExecNoMulti
 	}
 	queue, spoiled := s.multi.queue, s.multi.spoiled
-	if !spoiled && s.multi.writes() {
+	if !spoiled && s.multi.has(Write|RunsScript) {
 		if err := s.ready(); s.next == Retry {
 			return err // the transaction stays open until the disk has caught up
-		} else if err != nil {
+		} else if err != nil && s.multi.has(Write) {
 			s.endMulti()
 			return errExecAborted(err)
 		}
@@ -186,22 +186,26 @@ func (s *Session) lockQueue(tx *engine.Tx, queue []queued) {
 // callQueued runs one command of EXEC inside its transaction. It begins at the
 // given time and returns when it ended.
 func (s *Session) callQueued(tx *engine.Tx, q *queued, at time.Time) time.Time {
-	c, args := q.command, q.argv[q.command.words():]
-	mark := s.writer.Mark()
-	s.tx, tx.DB = tx, s.DB
-	var err error
 	s.lens = nil
 	if limits := s.account.Limits(); limits != nil {
 		// The rules may have changed since the command was queued.
-		if denial := s.judge(limits, c, q.argv); denial != acl.Allowed {
-			s.tx = nil
-			s.fail(c, errDeniedNow(denial), args)
+		if denial := s.judge(limits, q.command, q.argv); denial != acl.Allowed {
+			s.fail(q.command, errDeniedNow(denial), q.argv[q.command.words():])
 			return at
 		}
 	}
-	tx.Lens = s.lens
+	return s.callInside(tx, q.command, q.argv, at)
+}
+
+// callInside runs a command that is admitted inside a transaction that others made,
+// of EXEC or a script. Nothing waits there.
+func (s *Session) callInside(tx *engine.Tx, c *Command, argv [][]byte, at time.Time) time.Time {
+	args := argv[c.words():]
+	mark := s.writer.Mark()
+	s.tx, tx.DB, tx.Lens = tx, s.DB, s.lens
+	var err error
 	if c.session != nil {
-		s.words = q.argv[:c.words()]
+		s.words = argv[:c.words()]
 		err = c.session(s, args, &s.writer)
 	} else {
 		err = c.data(tx, args, &s.writer)
@@ -221,8 +225,8 @@ func (s *Session) callQueued(tx *engine.Tx, q *queued, at time.Time) time.Time {
 	took := now.Sub(at)
 	c.stats.add(1, took)
 	s.Core.noteLatency(c, took)
-	s.noteSlow(c, q.argv, now, took)
-	s.showMonitors(c, q.argv)
+	s.noteSlow(c, argv, now, took)
+	s.showMonitors(c, argv)
 	return now
 }
 

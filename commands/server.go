@@ -17,7 +17,7 @@ func serverCommands() []*Command {
 		lastSaveCommand(), shutdownCommand(), backupCommand(),
 		commandCommand(), aclCommand(),
 		saveCommand(), bgSaveCommand(), bgRewriteAOFCommand(),
-		functionCommand(), scriptCommand(), slowLogCommand(), latencyCommand(), monitorCommand(),
+		slowLogCommand(), latencyCommand(), monitorCommand(),
 	}
 }
 
@@ -214,7 +214,7 @@ func bgRewriteAOFCommand() *Command {
 	}, grammar.Compile[noParams](), errNoRewrite)
 }
 
-// Scripts and functions are not there yet. Flushing them is: there are none.
+// Functions are not there yet. Flushing them is: there are none.
 
 func functionCommand() *Command {
 	return container(Declaration{
@@ -227,21 +227,6 @@ func functionCommand() *Command {
 			Flags:   NoScript | Write, Tips: []string{"request_policy:all_shards", "response_policy:all_succeeded"},
 			Reply: reply.OK(),
 		}, flushModeGrammar("ERR FUNCTION FLUSH only supports SYNC|ASYNC option", ""), runNothingToFlush),
-	)
-}
-
-func scriptCommand() *Command {
-	return container(Declaration{
-		Name: "script", Family: Scripting, Since: "2.6.0", Complexity: "Depends on subcommand.",
-		Summary: "A container for Lua scripts management commands",
-	},
-		onSession(Declaration{
-			Name: "flush", Since: "2.6.0", Complexity: "O(N) with N being the number of scripts in cache",
-			Summary: "Remove all the scripts from the script cache.",
-			Flags:   NoScript, Tips: []string{"request_policy:all_nodes", "response_policy:all_succeeded"},
-			History: []Change{{"6.2.0", "Added the `ASYNC` and `SYNC` flushing mode modifiers."}},
-			Reply:   reply.OK(),
-		}, flushModeGrammar("ERR SCRIPT FLUSH only support SYNC|ASYNC option", "6.2.0"), runNothingToFlush),
 	)
 }
 

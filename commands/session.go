@@ -81,6 +81,7 @@ type Session struct {
 	tracking  *tracked
 	caching   bool
 	cachingOf *Command
+	script    *scriptRun // the run that the session belongs to, nil for a client's
 }
 
 // Next says what the session's driver does after a command.

@@ -135,6 +135,9 @@ func (tx *Tx) lockMask(mask uint64) {
 	tx.widen()
 }
 
+// Holds says whether the shard of key is locked.
+func (tx *Tx) Holds(key []byte) bool { return tx.held&(1<<shardOf(key)) != 0 }
+
 // within runs f with shard i locked, taking the lock only if the transaction
 // does not hold it.
 func (tx *Tx) within(i int, f func(s *shard)) {

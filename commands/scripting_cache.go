@@ -1,0 +1,212 @@
+package commands
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"encoding/hex"
+	"strings"
+	"sync"
+
+	"reminis/commands/lua"
+	"reminis/commands/quoting"
+)
+
+// This file owns the scripts that the server knows, by text and by digest. It must
+// not know how they run.
+
+// script is a script that clients can run.
+type script struct {
+	*lua.Script
+	digest string // SHA-1, hexadecimal
+	flags  scriptFlags
+	// plain says that the script has no first line that says its flags. What such a
+	// script may do is found out when it does it (EVAL_COMPAT_MODE).
+	plain bool
+	locks scriptLocks
+}
+
+// scriptFlags are what a script says of itself.
+type scriptFlags uint8
+
+const (
+	scriptNoWrites scriptFlags = 1 << iota
+	scriptAllowOOM
+	scriptAllowStale
+	scriptNoCluster
+	scriptAllowCrossSlot
+)
+
+// scriptFlagOf is the flag of a word.
+func scriptFlagOf(word string) (flag scriptFlags, ok bool) {
+	switch word {
+	case "no-writes":
+		return scriptNoWrites, true
+	case "allow-oom":
+		return scriptAllowOOM, true
+	case "allow-stale":
+		return scriptAllowStale, true
+	case "no-cluster":
+		return scriptNoCluster, true
+	case "allow-cross-slot-keys":
+		return scriptAllowCrossSlot, true
+	}
+	return 0, false
+}
+
+// scripts is the cache of scripts. Redis 7.0 keeps all for ever; here those that
+// only ever came with EVAL go, oldest first, when they are too many: a client that
+// writes its arguments into its scripts must not fill the memory.
+type scripts struct {
+	interpreter *lua.Interpreter
+	table       *Table
+
+	mu       sync.RWMutex
+	byText   map[string]*script
+	byDigest map[string]*script
+	passing  []string // texts that came with EVAL, oldest first
+	bytes    int64    // of texts
+}
+
+// passingMax is how many scripts are kept that were not loaded.
+const passingMax = 10000
+
+func (x *scripts) open(t *Table) {
+	x.interpreter = lua.NewInterpreter(lua.Version{Text: RedisVersion, Number: redisVersionNumber})
+	x.table = t
+	x.byText, x.byDigest = map[string]*script{}, map[string]*script{}
+}
+
+// ofDigest is the script that has a digest, nil when there is none.
+func (x *scripts) ofDigest(digest []byte) *script {
+	x.mu.RLock()
+	found := x.byDigest[string(digest)]
+	x.mu.RUnlock()
+	if found == nil && len(digest) == 2*sha1.Size {
+		x.mu.RLock()
+		found = x.byDigest[string(bytes.ToLower(digest))]
+		x.mu.RUnlock()
+	}
+	return found
+}
+
+// ofText is the script that EVAL came with.
+func (x *scripts) ofText(text []byte) (*script, error) {
+	x.mu.RLock()
+	found := x.byText[string(text)]
+	x.mu.RUnlock()
+	if found != nil {
+		return found, nil
+	}
+	return x.compile(string(text), false)
+}
+
+// load is the script of a text, to be kept.
+func (x *scripts) load(text []byte) (*script, error) { return x.compile(string(text), true) }
+
+// compile makes a script of a text and remembers it.
+func (x *scripts) compile(text string, loaded bool) (*script, error) {
+	made, err := x.make(text)
+	if err != nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if known := x.byText[text]; known != nil {
+		if loaded {
+			x.keep(text)
+		}
+		return known, nil
+	}
+	x.byText[text], x.byDigest[made.digest] = made, made
+	x.bytes += int64(len(text))
+	if !loaded {
+		x.passing = append(x.passing, text)
+	}
+	if len(x.passing) > passingMax {
+		x.forget(x.passing[0])
+		x.passing = x.passing[1:]
+	}
+	return made, nil
+}
+
+// keep takes a text from those that pass.
+func (x *scripts) keep(text string) {
+	for i, each := range x.passing {
+		if each == text {
+			x.passing = append(x.passing[:i], x.passing[i+1:]...)
+			return
+		}
+	}
+}
+
+func (x *scripts) forget(text string) {
+	if known := x.byText[text]; known != nil {
+		delete(x.byText, text)
+		delete(x.byDigest, known.digest)
+		x.bytes -= int64(len(text))
+	}
+}
+
+// make compiles a text. A first line with flags is left out, but for its end, so
+// that lines count as the user sees them.
+func (x *scripts) make(text string) (*script, error) {
+	flags, plain, body, err := readShebang(text)
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := x.interpreter.Compile(body, "user_script")
+	if err != nil {
+		return nil, errCompileScript(err)
+	}
+	digest := sha1.Sum([]byte(text))
+	made := &script{Script: compiled, digest: hex.EncodeToString(digest[:]), flags: flags, plain: plain}
+	made.locks = x.table.locksOf(compiled)
+	return made, nil
+}
+
+// readShebang reads the first line of a script, if it is one (eval.c
+// evalExtractShebangFlags).
+func readShebang(text string) (flags scriptFlags, plain bool, body string, err error) {
+	if !strings.HasPrefix(text, "#!") {
+		return 0, true, text, nil
+	}
+	line, _, ok := strings.Cut(text, "\n")
+	if !ok {
+		return 0, false, "", errShebang
+	}
+	words, ok := quoting.Split([]byte(line))
+	if !ok || len(words) == 0 {
+		return 0, false, "", errShebangEngine
+	}
+	if string(words[0]) != "#!lua" {
+		return 0, false, "", errShebangOther(words[0])
+	}
+	for _, word := range words[1:] {
+		list, ok := strings.CutPrefix(string(word), "flags=")
+		if !ok {
+			return 0, false, "", errShebangOption(word)
+		}
+		for _, each := range strings.Split(list, ",") {
+			flag, ok := scriptFlagOf(each)
+			if !ok {
+				return 0, false, "", errShebangFlag(each)
+			}
+			flags |= flag
+		}
+	}
+	return flags, false, text[len(line):], nil
+}
+
+func (x *scripts) flush() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.byText, x.byDigest = map[string]*script{}, map[string]*script{}
+	x.passing, x.bytes = nil, 0
+}
+
+// count is how many scripts there are, and the bytes of their texts.
+func (x *scripts) count() (n, sizeBytes int64) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return int64(len(x.byText)), x.bytes
+}
