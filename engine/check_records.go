@@ -63,6 +63,17 @@ func (e *Engine) checkEntries(ks *keyspace, db int, count map[*Owner]int) (err e
 // check compares an owner's records with its index and its chain's head, given
 // how many of them shards have.
 func (o *Owner) check(entries int) error {
+	waiting := 0
+	o.docs.Scan(func(_ uint64, it item) bool {
+		if o.waits(it) {
+			waiting++
+		}
+		return true
+	})
+	if waiting != o.waiting {
+		return fmt.Errorf("%d documents wait to be indexed, %d are counted", waiting, o.waiting)
+	}
+	o.indexUpTo(o.lastDoc)
 	view, items := o.index.View(), o.items.Len()
 	indexed, listed, err := o.records.Len()+items, 0, error(nil)
 	pinned, profile, vectors := 0, 0, 0

@@ -61,9 +61,12 @@ func (tx *Tx) EmbedQuery(text []byte) []float32 {
 }
 
 // offerText tells the embedder of a document of an owner, which is locked.
-func (tx *Tx) offerText(owner *Owner, doc uint64, text string) {
-	if tx.e.embedder.Offer != nil && text != "" && !tx.replaying {
-		tx.e.embedder.Offer(Unembedded{owner.space, owner.name, doc, text})
+func (tx *Tx) offerText(owner *Owner, it item) {
+	if tx.e.embedder.Offer == nil || tx.replaying {
+		return
+	}
+	if text := tx.textOf(owner, it); text != "" {
+		tx.e.embedder.Offer(Unembedded{owner.space, owner.name, it.doc(), text})
 	}
 }
 
@@ -104,16 +107,15 @@ func (tx *Tx) offerDocs(owner *Owner, docs *btree.Map[uint64, item]) (room bool)
 
 // textOf is what a document is found by, "" for one that has a vector of its own.
 func (tx *Tx) textOf(owner *Owner, it item) string {
-	if it.isPart() {
-		content := it.content()
-		return string(itemAnchor(tx.Policy(it.recordKey()), &content))
-	}
-	r := &tx.record.record
-	mustDecode(it.record(), r)
-	if len(r.Vector) > 0 || r.List != 0 && len(r.Anchor) == 0 {
+	d := documents{owner: owner, rules: tx.Rules()}
+	if it.isSilent() {
 		return ""
 	}
-	return tx.document(owner, it, r).Text
+	text := d.of(it).Text
+	if len(d.record.Vector) > 0 {
+		return ""
+	}
+	return text
 }
 
 // Embed gives the document u the vector that was made of its text, and says
@@ -135,10 +137,10 @@ func (e *Engine) Embed(u Unembedded, v []float32) bool {
 		return false
 	}
 	owner.putVector(u.Doc, v)
-	e.indexer.offer(owner)
 	if owner.embedded == nil {
 		owner.embedded = map[uint64]struct{}{}
 	}
 	owner.embedded[u.Doc] = struct{}{}
+	e.indexer.offer(owner)
 	return true
 }

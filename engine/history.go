@@ -173,6 +173,7 @@ func (tx *Tx) viewOf(owner *Owner) *OwnerView {
 		defer owner.mu.Unlock()
 	}
 	tx.gateSeq = max(tx.gateSeq, owner.gateSeq)
+	owner.indexUpTo(owner.lastDoc)
 	view := &OwnerView{
 		Name: owner.name, Seq: tx.e.owners.lastSeq.Load(), Head: owner.link,
 		consent: owner.consent, rules: tx.Rules(),

@@ -1,9 +1,17 @@
 package engine
 
-import "sync"
+import (
+	"sync"
 
-// This file owns the indexing of records in the background. Writes only leave a
-// record to be indexed; a recall that comes first does it itself.
+	"reminis/engine/memory"
+	"reminis/engine/recall"
+)
+
+// This file owns when documents come into the indexes of their owners. A write
+// leaves its document where it is, in the owner's tree: numbers ascend, so those
+// that wait are those after the last indexed one. What is overwritten before
+// anybody looks for it is never indexed. Who makes a view hands over what waits;
+// so does the background, which then analyses the texts.
 
 // indexer builds the indexes of owners that have enough to index.
 type indexer struct {
@@ -21,19 +29,88 @@ func (x *indexer) open() {
 	x.stop = make(chan struct{})
 }
 
-// indexRun is how many records of an owner wait before they are worth a build.
+// indexRun is how many documents of an owner wait before they are worth a build.
 const indexRun = 64
 
-// offer notes that a record of owner, which is locked, waits to be indexed.
+// offer has the background index what waits of owner, which is locked, if that is
+// worth it.
 func (x *indexer) offer(owner *Owner) {
-	if owner.unindexed++; owner.unindexed < indexRun {
+	if owner.queued || owner.waiting+owner.unbuilt < indexRun {
 		return
 	}
 	select {
 	case x.queue <- owner:
-		owner.unindexed = 0
+		owner.queued = true
 	default:
 	}
+}
+
+// wait notes that an item, which is in the owner's trees, is to be found by its
+// text as the rules say that hold now. The owner is locked.
+func (o *Owner) wait(tx *Tx, it item) {
+	rules := tx.Rules()
+	if tx.restoring {
+		// Rows come in no order of their documents, so none may wait.
+		o.indexedDoc = o.lastDoc
+		o.indexOne(&documents{owner: o, rules: rules}, it)
+		return
+	}
+	if o.waitRules != rules {
+		o.indexUpTo(it.doc() - 1)
+		o.waitRules = rules
+	}
+	o.waiting++
+	tx.e.indexer.offer(o)
+}
+
+// waits says whether a document waits to be indexed.
+func (o *Owner) waits(it item) bool { return it.doc() > o.indexedDoc && !it.isSilent() }
+
+// indexUpTo hands the documents that wait to the index, up to a number. The owner
+// is locked.
+func (o *Owner) indexUpTo(last uint64) {
+	if o.waiting > 0 {
+		d := &documents{owner: o, rules: o.waitRules}
+		o.docs.Ascend(o.indexedDoc+1, func(doc uint64, it item) bool {
+			if doc > last {
+				return false
+			}
+			o.indexOne(d, it)
+			return true
+		})
+		o.waiting = 0
+	}
+	o.indexedDoc = max(o.indexedDoc, last)
+}
+
+func (o *Owner) indexOne(d *documents, it item) {
+	if !it.isSilent() {
+		o.index.Add(d.of(it))
+	}
+}
+
+// documents reads items of an owner as recall indexes them, by some rules.
+type documents struct {
+	owner  *Owner
+	rules  *Rules
+	record memory.Record
+	head   item // of the list whose item was read last
+}
+
+// of is an item as recall indexes it: found by its anchor, beside its neighbours in
+// time within its session when it is a turn or part of a longer text. A profile
+// record stands for itself. Its class is its kind; items of lists are of none (0),
+// since an append may change the kind of their list.
+func (d *documents) of(it item) recall.Doc {
+	if it.isPart() {
+		if d.head == nil || string(d.head.key()) != string(it.recordKey()) {
+			d.head, _ = d.owner.records.Get(newItem(it.recordKey(), 0, 0, nil))
+		}
+		content, key := it.content(), it.recordKey()
+		return recall.Doc{ID: it.doc(), Text: string(itemAnchor(d.rules.Policies().Resolve(key), &content)), Order: content.TimeMs, Group: d.owner.groupOf(key, d.head.kind())}
+	}
+	mustDecode(it.record(), &d.record)
+	return recall.Doc{ID: it.doc(), Text: string(d.rules.Policies().Resolve(it.key()).AppendAnchor(nil, &d.record)), Order: d.record.CreatedMs, Group: d.owner.groupOf(it.key(), it.kind()), Class: uint8(it.kind())}
 }
 
 // RunIndexer indexes what was recovered, then what is written, until
@@ -66,6 +143,8 @@ func (e *Engine) RunIndexer() {
 // flush replaces them, and built outside of it.
 func (o *Owner) build() {
 	o.mu.Lock()
+	o.indexUpTo(o.lastDoc)
+	o.queued, o.unbuilt = false, 0
 	index, vectors := o.index, o.vectors
 	o.mu.Unlock()
 	if index.NeedsBuild() {
@@ -92,12 +171,12 @@ func (e *Engine) IsSmall(db int, name []byte) bool {
 		return true
 	}
 	owner.mu.Lock()
-	docs, bytes, index := owner.docs.Len(), owner.tally.bytes, owner.index
-	owner.mu.Unlock()
-	if docs > smallDocs || bytes > smallBytes {
+	defer owner.mu.Unlock()
+	if owner.docs.Len() > smallDocs || owner.tally.bytes > smallBytes || owner.waiting > smallWaiting {
 		return false
 	}
-	waiting, waitingBytes := index.Waiting()
+	owner.indexUpTo(owner.lastDoc)
+	waiting, waitingBytes := owner.index.Waiting()
 	return waiting <= smallWaiting && waitingBytes <= smallWaitingBytes
 }
 

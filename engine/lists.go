@@ -7,7 +7,6 @@ import (
 
 	"reminis/engine/effect"
 	"reminis/engine/memory"
-	"reminis/engine/recall"
 )
 
 // This file owns lists: records whose items are kept one by one, in a tree of
@@ -246,10 +245,10 @@ func (tx *Tx) applyRecordAppend(db int, x *effect.Effect) {
 	r := &tx.record.record
 	owner.keep(it, r.Pinned)
 	if !owner.sketch {
-		if len(r.Anchor) > 0 {
-			owner.index.Add(tx.document(owner, it, r))
-		}
 		owner.addVector(it.doc(), r)
+		if !it.isSilent() {
+			owner.wait(tx, it)
+		}
 		tx.putEntry(db, x, it)
 	}
 	if r.Kind.Journaled() {
@@ -269,16 +268,11 @@ func (tx *Tx) applyItemPut(db int, x *effect.Effect) {
 	it[itemFlags] = flagPart
 	owner.items.Set(it)
 	owner.keep(it, false)
-	r := &tx.record.record
-	mustDecode(head.record(), r)
 	if !owner.sketch {
-		content := it.content()
-		text := string(itemAnchor(tx.Policy(x.Key), &content))
-		owner.index.Add(recall.Doc{ID: it.doc(), Text: text, Order: content.TimeMs, Group: owner.groupOf(x.Key, r)})
-		tx.offerText(owner, it.doc(), text)
-		tx.e.indexer.offer(owner)
+		owner.wait(tx, it)
+		tx.offerText(owner, it)
 	}
-	if r.Kind.Journaled() {
+	if head.kind().Journaled() {
 		owner.remember(tx, x, it)
 	}
 }

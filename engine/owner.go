@@ -64,8 +64,14 @@ type Owner struct {
 	lastDoc  uint64
 	// lastList is the highest number that a list was given since the start.
 	lastList uint64
-	// unindexed counts the records written since the indexer was told.
-	unindexed int
+	// Documents with numbers above indexedDoc are not in the index yet: waiting
+	// counts those that are to be, by waitRules (indexer.go). unbuilt counts the
+	// vectors that came since the indexer was here, and queued says that it will be.
+	indexedDoc uint64
+	waiting    int
+	waitRules  *Rules
+	unbuilt    int
+	queued     bool
 	// restored counts the documents that came from the store's rows.
 	restored uint64
 	// docs are the records and items by their number in the index, pinned the
@@ -120,6 +126,7 @@ const (
 	flagValidity = 1 << 0 // it is valid for a time only
 	flagList     = 1 << 1 // it is a list, whose items are apart
 	flagPart     = 1 << 2 // it is an item of a list
+	flagSilent   = 1 << 3 // it is not found by text: a list without an anchor
 	kindShift    = 4      // above the flags: its kind
 )
 
@@ -141,6 +148,7 @@ func (it item) seq() uint64       { return binary.LittleEndian.Uint64(it[18:]) }
 func (it item) lasting() bool     { return it[itemFlags]&flagValidity == 0 }
 func (it item) isList() bool      { return it[itemFlags]&flagList != 0 }
 func (it item) isPart() bool      { return it[itemFlags]&flagPart != 0 }
+func (it item) isSilent() bool    { return it[itemFlags]&flagSilent != 0 }
 func (it item) kind() memory.Kind { return memory.Kind(it[itemFlags] >> kindShift) }
 func (it item) setSeq(seq uint64) { binary.LittleEndian.PutUint64(it[18:], seq) }
 
@@ -155,6 +163,9 @@ func (it item) note(r *memory.Record) {
 	}
 	if r.List != 0 {
 		it[itemFlags] |= flagList
+		if len(r.Anchor) == 0 {
+			it[itemFlags] |= flagSilent
+		}
 	}
 }
 
@@ -166,6 +177,7 @@ func (o *Owner) clear() {
 	o.items = btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
 	o.profile = btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
 	o.index, o.vectors, o.embedded = recall.NewIndex(), nil, nil
+	o.indexedDoc, o.waiting, o.unbuilt = o.lastDoc, 0, 0
 	o.columns = &columnPlace{}
 	o.docs, o.pinned = &btree.Map[uint64, item]{}, &btree.Map[uint64, item]{}
 	o.tally = recordTally{}

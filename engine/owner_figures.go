@@ -244,7 +244,7 @@ func (tx *Tx) addFigures(f *OwnerFigures, owner *Owner) {
 	f.Facets += int64(owner.facets.Len())
 	f.CommandIDs += int64(owner.ids.Len())
 	f.DroppedIDs += int64(owner.ids.Dropped())
-	f.Unindexed += int64(owner.index.Stats().Tail)
+	f.Unindexed += int64(owner.waiting + owner.index.Stats().Tail)
 	if vectors := owner.viewVectors(); vectors != nil {
 		f.Vectors += int64(vectors.Len())
 	}

@@ -181,7 +181,7 @@ func (b *pastBuilder) put(owner *Owner, doc uint64, p *pastRecord, indexed bool)
 		owner.items.Set(it)
 		owner.keep(it, false)
 		if indexed {
-			owner.index.Add(recall.Doc{ID: doc, Text: string(itemAnchor(policy, p.item)), Order: p.item.TimeMs, Group: owner.groupOf(p.key, p.record)})
+			owner.index.Add(recall.Doc{ID: doc, Text: string(itemAnchor(policy, p.item)), Order: p.item.TimeMs, Group: owner.groupOf(p.key, p.record.Kind)})
 		}
 		return
 	}
@@ -192,6 +192,6 @@ func (b *pastBuilder) put(owner *Owner, doc uint64, p *pastRecord, indexed bool)
 	owner.keep(it, p.record.Pinned)
 	owner.addVector(doc, p.record)
 	if indexed && (p.record.List == 0 || len(p.record.Anchor) > 0) {
-		owner.index.Add(recall.Doc{ID: doc, Text: string(policy.AppendAnchor(nil, p.record)), Order: p.record.CreatedMs, Group: owner.groupOf(p.key, p.record), Class: uint8(p.record.Kind)})
+		owner.index.Add(recall.Doc{ID: doc, Text: string(policy.AppendAnchor(nil, p.record)), Order: p.record.CreatedMs, Group: owner.groupOf(p.key, p.record.Kind), Class: uint8(p.record.Kind)})
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"reminis/engine/effect"
 	"reminis/engine/memory"
-	"reminis/engine/recall"
 	"reminis/engine/table"
 )
 
@@ -390,12 +389,9 @@ func (tx *Tx) applyRecordPut(db int, x *effect.Effect) {
 	r := &tx.record.record
 	owner.keep(it, r.Pinned)
 	if !owner.sketch {
-		doc := tx.document(owner, it, r)
-		owner.index.Add(doc)
-		if owner.addVector(it.doc(), r); len(r.Vector) == 0 {
-			tx.offerText(owner, doc.ID, doc.Text)
-		}
-		tx.e.indexer.offer(owner)
+		owner.addVector(it.doc(), r)
+		owner.wait(tx, it)
+		tx.offerText(owner, it)
 		tx.putEntry(db, x, it)
 	}
 	if r.Kind.Journaled() {
@@ -460,17 +456,9 @@ func (o *Owner) nextDoc(tx *Tx) uint64 {
 	return doc
 }
 
-// document is a record as recall indexes it: found by its anchor, beside its
-// neighbours in time within its session when it is a turn or part of a longer
-// text. A profile record stands for itself. Its class is its kind; items of lists are
-// of none (0), since an append may change the kind of their list.
-func (tx *Tx) document(owner *Owner, it item, r *memory.Record) recall.Doc {
-	return recall.Doc{ID: it.doc(), Text: string(tx.Policy(it.key()).AppendAnchor(nil, r)), Order: r.CreatedMs, Group: owner.groupOf(it.key(), r), Class: uint8(r.Kind)}
-}
-
 // groupOf is the conversation that a record, or an item of it, is part of.
-func (o *Owner) groupOf(key []byte, r *memory.Record) uint64 {
-	if r.Kind != memory.Session && r.Kind != memory.Semantic {
+func (o *Owner) groupOf(key []byte, kind memory.Kind) uint64 {
+	if kind != memory.Session && kind != memory.Semantic {
 		return 0
 	}
 	return maphash.Bytes(sessionSeed, memory.Key{Text: key, OwnerLen: len(o.name)}.Session()) | 1
@@ -493,7 +481,11 @@ func (o *Owner) keep(it item, pinned bool) {
 // drop ends what keep and the index have of an item.
 func (o *Owner) drop(it item) {
 	if !o.sketch {
-		o.index.Remove(it.doc())
+		if o.waits(it) {
+			o.waiting--
+		} else {
+			o.index.Remove(it.doc())
+		}
 		o.removeVector(it.doc())
 	}
 	o.docs.Delete(it.doc())

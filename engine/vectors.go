@@ -71,6 +71,7 @@ func (o *Owner) putVector(doc uint64, v []float32) {
 		return
 	}
 	o.vectors.Add(doc, v)
+	o.unbuilt++
 }
 
 func (o *Owner) removeVector(doc uint64) {
