@@ -107,7 +107,7 @@ func (ks *keyspace) reorder(tx *Tx, hash uint64, fromMs, toMs int64) {
 	if fromMs == 0 && toMs == 0 {
 		return
 	}
-	ks.deadlines.move(hash, fromMs, toMs)
+	ks.moveDeadline(hash, fromMs, toMs)
 	if toMs != 0 {
 		tx.e.expiry.announce(toMs)
 	}
@@ -165,7 +165,7 @@ func (tx *Tx) applyKeyDelete(db int, key []byte) {
 	if holdsObject(entry.Kind()) {
 		ks.objects.take(objectRef(entry.Value())).drop()
 	}
-	ks.deadlines.move(at.hash, entry.DeadlineMs(), 0)
+	ks.moveDeadline(at.hash, entry.DeadlineMs(), 0)
 	ks.keys.Delete(at.hash, key)
 	ks.changed(key)
 }
@@ -192,7 +192,7 @@ func (tx *Tx) applyKeyRename(db int, x *effect.Effect) {
 	tx.buf = value
 	if holdsObject(kind) {
 		moved := ks.objects.take(objectRef(value))
-		ks.deadlines.move(at.hash, deadlineMs, 0)
+		ks.moveDeadline(at.hash, deadlineMs, 0)
 		ks.keys.Delete(at.hash, x.Key)
 		target, to := tx.put(int(x.Number), x.Field, kind, deadlineMs, objectRefBytes)
 		binary.LittleEndian.PutUint32(to.Value(), target.objects.add(moved))

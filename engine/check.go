@@ -18,6 +18,11 @@ func (ks *keyspace) check(shard, db int) error {
 	}
 	var err error
 	withDeadline, withObject := 0, 0
+	earliestMs := map[uint64]int64{}
+	ks.deadlines.tree.Reverse(func(at deadline) bool {
+		earliestMs[at.hash] = at.ms
+		return true
+	})
 	ks.keys.Each(func(x table.Entry) bool {
 		if shardOf(x.Key()) != shard {
 			err = fmt.Errorf("shard %d, database %d: key %q belongs to shard %d", shard, db, x.Key(), shardOf(x.Key()))
@@ -25,7 +30,7 @@ func (ks *keyspace) check(shard, db int) error {
 		}
 		if ms := x.DeadlineMs(); ms != 0 {
 			withDeadline++
-			if _, ok := ks.deadlines.tree.Get(deadline{ms, table.Hash(x.Key())}); !ok {
+			if at := earliestMs[table.Hash(x.Key())]; at == 0 || at > ms {
 				err = fmt.Errorf("shard %d, database %d: deadline %d of key %q is not in the order", shard, db, ms, x.Key())
 				return false
 			}
@@ -55,8 +60,8 @@ func (ks *keyspace) check(shard, db int) error {
 	if err != nil {
 		return err
 	}
-	if n := ks.deadlines.len(); n != withDeadline {
-		return fmt.Errorf("shard %d, database %d: %d deadlines for %d entries that have one", shard, db, n, withDeadline)
+	if n := ks.deadlines.entries; n != withDeadline {
+		return fmt.Errorf("shard %d, database %d: %d deadlines are counted for %d entries that have one", shard, db, n, withDeadline)
 	}
 	if n := len(ks.objects.all) - len(ks.objects.free); n != withObject {
 		return fmt.Errorf("shard %d, database %d: %d objects for %d entries that hold one", shard, db, n, withObject)

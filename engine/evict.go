@@ -219,15 +219,15 @@ func (tx *Tx) drawFrom(ks *keyspace, db int, p policy) {
 
 // randomVolatile is an entry with a deadline, each as likely.
 func (ks *keyspace) randomVolatile() (x table.Entry, ok bool) {
-	n := ks.deadlines.len()
-	if n == 0 {
-		return x, false
+	items := ks.deadlines.tree
+	for items.Len() > 0 {
+		chosen, _ := items.GetAt(rand.IntN(items.Len()))
+		if x, ok = ks.keys.GetHash(chosen.hash, chosen.covers); ok {
+			return x, true
+		}
+		ks.settle(chosen) // nothing has it any more
 	}
-	chosen, ok := ks.deadlines.tree.GetAt(rand.IntN(n))
-	if !ok {
-		return x, false
-	}
-	return ks.keys.GetHash(chosen.hash, func(x table.Entry) bool { return x.DeadlineMs() == chosen.ms })
+	return x, false
 }
 
 // evictionScore says how soon an entry goes.

@@ -38,26 +38,88 @@ type deadline struct {
 	hash uint64
 }
 
-// deadlines is the ordered set of one keyspace.
-type deadlines struct{ tree *btree.BTreeG[deadline] }
-
-func newDeadlines() deadlines {
-	less := func(a, b deadline) bool { return a.ms < b.ms || a.ms == b.ms && a.hash < b.hash }
-	return deadlines{btree.NewBTreeGOptions(less, btree.Options{NoLocks: true})}
+// deadlines is the order of one keyspace.
+//
+// Invariant: of each entry that has a deadline there is an item with its hash, at
+// that deadline or before. A deadline that moves later (a session record's, at each
+// write) leaves its item where it is: whoever comes to it first puts it where it
+// belongs (settle), which is once for each item, not once for each write.
+type deadlines struct {
+	tree *btree.BTreeG[deadline]
+	// entries counts the entries that have a deadline.
+	entries int
+	// swept is the item that sweep looked at last.
+	swept deadline
 }
 
-func (d *deadlines) len() int { return d.tree.Len() }
+func (d deadline) before(other deadline) bool {
+	return d.ms < other.ms || d.ms == other.ms && d.hash < other.hash
+}
 
-// move replaces an entry's deadline in the order; 0 stands for none.
-func (d *deadlines) move(hash uint64, fromMs, toMs int64) {
-	if fromMs == toMs {
-		return
+// covers says whether the item may be that of an entry, which has its hash.
+func (d deadline) covers(x table.Entry) bool { return x.DeadlineMs() >= d.ms }
+
+func newDeadlines() deadlines {
+	return deadlines{tree: btree.NewBTreeGOptions(deadline.before, btree.Options{NoLocks: true})}
+}
+
+// moveDeadline keeps the order in step with an entry whose deadline changes; 0
+// stands for none.
+func (ks *keyspace) moveDeadline(hash uint64, fromMs, toMs int64) {
+	d := &ks.deadlines
+	if fromMs == 0 && toMs != 0 {
+		d.entries++
 	}
-	if fromMs != 0 {
-		d.tree.Delete(deadline{fromMs, hash})
+	if fromMs != 0 && toMs == 0 {
+		d.entries--
+	}
+	if fromMs == toMs || fromMs != 0 && toMs > fromMs {
+		return
 	}
 	if toMs != 0 {
 		d.tree.Set(deadline{toMs, hash})
+	}
+	if fromMs == 0 {
+		return
+	}
+	if _, there := d.tree.Delete(deadline{fromMs, hash}); !there {
+		ks.sweep()
+	}
+}
+
+// settle puts an item where it belongs: to the deadlines that entries with its hash
+// have by now, or nowhere.
+func (ks *keyspace) settle(at deadline) {
+	ks.deadlines.tree.Delete(at)
+	ks.keys.GetHash(at.hash, func(x table.Entry) bool {
+		if at.covers(x) {
+			ks.deadlines.tree.Set(deadline{x.DeadlineMs(), at.hash})
+		}
+		return false
+	})
+}
+
+// sweepRun is how many items are settled for each one that an entry leaves behind,
+// because it is not where the entry's deadline was. A round over all items takes a
+// quarter as many of these, so that they stay fewer than the entries.
+const sweepRun = 4
+
+// sweep settles a few items, in rounds.
+func (ks *keyspace) sweep() {
+	d := &ks.deadlines
+	var run [sweepRun]deadline
+	n := 0
+	d.tree.Ascend(deadline{d.swept.ms, d.swept.hash + 1}, func(at deadline) bool {
+		run[n] = at
+		n++
+		return n < sweepRun
+	})
+	d.swept = deadline{}
+	if n == sweepRun {
+		d.swept = run[n-1]
+	}
+	for _, at := range run[:n] {
+		ks.settle(at)
 	}
 }
 
@@ -221,11 +283,12 @@ func (e *Engine) expireShard(i int) (nextMs int64, more bool) {
 	return nextMs, false
 }
 
-// expireFirst removes the key behind the first deadline of ks.
+// expireFirst removes the key behind the first item of the order, or puts the item
+// where it belongs.
 func (tx *Tx) expireFirst(db int, ks *keyspace, first deadline) {
 	found, ok := ks.keys.GetHash(first.hash, func(x table.Entry) bool { return x.DeadlineMs() == first.ms })
 	if !ok {
-		ks.deadlines.tree.Delete(first)
+		ks.settle(first)
 		return
 	}
 	key := append(tx.keyBuf[:0], found.Key()...)

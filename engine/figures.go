@@ -18,9 +18,9 @@ func (tx *Tx) Keyspace() (keys, withDeadline int, meanTTLMs int64) {
 				return
 			}
 			keys += ks.keys.Len()
-			n := ks.deadlines.len()
+			n := ks.deadlines.entries
 			withDeadline += n
-			weighted += ks.deadlines.meanLeftMs(tx.now) * float64(n)
+			weighted += ks.meanLeftMs(tx.now) * float64(n)
 		})
 	}
 	if withDeadline > 0 {
@@ -31,12 +31,16 @@ func (tx *Tx) Keyspace() (keys, withDeadline int, meanTTLMs int64) {
 
 // meanLeftMs is the mean of what some deadlines have left, chosen at equal
 // distances in their order.
-func (d *deadlines) meanLeftMs(nowMs int64) float64 {
-	n := d.len()
+func (ks *keyspace) meanLeftMs(nowMs int64) float64 {
+	items := ks.deadlines.tree
+	n := items.Len()
 	samples := min(n, ttlSamples)
 	sum := 0.0
 	for i := range samples {
-		at, _ := d.tree.GetAt((2*i + 1) * n / (2 * samples))
+		at, _ := items.GetAt((2*i + 1) * n / (2 * samples))
+		if x, ok := ks.keys.GetHash(at.hash, at.covers); ok {
+			at.ms = x.DeadlineMs()
+		}
 		sum += float64(max(0, at.ms-nowMs))
 	}
 	return sum / float64(max(1, samples))

@@ -114,7 +114,7 @@ func (tx *Tx) size() (keys, withDeadline int) {
 		tx.within(i, func(s *shard) {
 			if ks := s.space(tx.DB); ks != nil {
 				keys += ks.keys.Len()
-				withDeadline += ks.deadlines.len()
+				withDeadline += ks.deadlines.entries
 			}
 		})
 	}
