@@ -78,7 +78,7 @@ func (o *Owner) check(entries int) error {
 	indexed, listed, err := o.records.Len()+items, 0, error(nil)
 	pinned, profile, vectors := 0, 0, 0
 	var tally recordTally
-	sessions := newSessionIndex(0)
+	var sessions sessionIndex
 	o.records.Scan(func(it item) bool {
 		var r memory.Record
 		same, ok := o.docs.Get(it.doc())
@@ -98,7 +98,7 @@ func (o *Owner) check(entries int) error {
 			err = fmt.Errorf("record %q has no sequence", it.key())
 		}
 		tally.count(it, 1)
-		sessions.count(o.name, it, 1)
+		sessions.count(o.name, it, nil)
 		if err == nil && r.List != 0 {
 			n := 0
 			if n, err = o.checkList(it.key(), &r, &tally); len(r.Anchor) == 0 {
@@ -149,16 +149,17 @@ func (o *Owner) check(entries int) error {
 // check compares the sessions with those that the records tell of, which cannot
 // tell of records that are gone.
 func (x *sessionIndex) check(told *sessionIndex) (err error) {
+	order := x.order()
 	x.byName.Scan(func(name string, s Session) bool {
 		want, _ := told.byName.Get(name)
-		_, placed := x.recent.Get(SessionPlace{s.LastMs, name})
+		_, placed := order.Get(SessionPlace{s.LastMs, name})
 		if s.Records != want.Records || s.LastMs < want.LastMs || !placed || s.Records == 0 && s.OpenedMs == 0 {
 			err = fmt.Errorf("session %q is %+v, its records tell %+v; in order: %t", name, s, want, placed)
 		}
 		return err == nil
 	})
-	if err == nil && x.recent.Len() != x.byName.Len() {
-		err = fmt.Errorf("%d sessions, %d in order", x.byName.Len(), x.recent.Len())
+	if err == nil && order.Len() != x.byName.Len() {
+		err = fmt.Errorf("%d sessions, %d in order", x.byName.Len(), order.Len())
 	}
 	told.byName.Scan(func(name string, _ Session) bool {
 		if _, ok := x.byName.Get(name); !ok && err == nil {

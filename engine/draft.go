@@ -54,10 +54,10 @@ func (tx *Tx) Draft(keys []memory.Key) {
 func (o *Owner) sketched() *Owner {
 	s := &Owner{sketch: true, space: o.space, name: o.name,
 		key: o.key, keyNumber: o.keyNumber, keyKept: o.keyKept, destroyed: o.destroyed,
-		records: o.records.Copy(), items: o.items.Copy(), docs: o.docs.Copy(), pinned: o.pinned.Copy(), profile: o.profile.Copy(),
+		records: o.records.Copy(), items: o.items.Copy(), docs: *o.docs.Copy(), pinned: *o.pinned.Copy(), profile: o.profile.Copy(),
 		vectors: o.vectors, lastDoc: o.lastDoc, lastList: o.lastList, tally: o.tally,
 		facets: *o.facets.Copy(), consent: o.consent, link: o.link, lastSeq: o.lastSeq, lastMs: o.lastMs}
-	s.sessions = sessionIndex{byName: *o.sessions.byName.Copy(), recent: o.sessions.recent.Copy(), lastMs: o.sessions.lastMs}
+	s.sessions = o.sessions.copy()
 	return s
 }
 

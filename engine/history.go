@@ -86,11 +86,11 @@ type OwnerView struct {
 	all     bool // also what consent hides
 	rules   *Rules
 	space   uint32
-	records *btree.BTreeG[item]
-	items   *btree.BTreeG[item]
+	records itemTree
+	items   itemTree
 	docs    *btree.Map[uint64, item]
 	pinned  *btree.Map[uint64, item]
-	profile *btree.BTreeG[item]
+	profile itemTree
 	facets  *facetMap
 	index   *recall.View
 	vectors *vector.View

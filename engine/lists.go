@@ -3,8 +3,6 @@ package engine
 import (
 	"encoding/binary"
 
-	"github.com/tidwall/btree"
-
 	"reminis/engine/effect"
 	"reminis/engine/memory"
 )
@@ -42,7 +40,7 @@ func (it item) content() memory.Item {
 }
 
 // eachItem visits the items first <= number < next of the record key.
-func eachItem(items *btree.BTreeG[item], key []byte, first, next uint64, visit func(it item) bool) {
+func eachItem(items itemTree, key []byte, first, next uint64, visit func(it item) bool) {
 	items.Ascend(newItem(appendItemKey(nil, key, first), 0, 0, nil), func(it item) bool {
 		k := it.key()
 		if len(k) != len(key)+itemKeyTail || string(it.recordKey()) != string(key) || it.number() >= next {
@@ -53,7 +51,7 @@ func eachItem(items *btree.BTreeG[item], key []byte, first, next uint64, visit f
 }
 
 // joinItems makes the decoded record of a list whole.
-func joinItems(items *btree.BTreeG[item], key []byte, r *memory.Record) {
+func joinItems(items itemTree, key []byte, r *memory.Record) {
 	first, next := r.First, r.Next // so that r need not live on the heap
 	array := memory.JoinItems(make([]byte, 0, r.ArrayBytes()), func(yield func([]byte) bool) {
 		eachItem(items, key, first, next, func(it item) bool { return yield(it.content().Text) })
@@ -239,11 +237,11 @@ func listBytes(key []byte, r *memory.Record) int64 {
 
 func (tx *Tx) applyRecordAppend(db int, x *effect.Effect) {
 	owner := tx.owner(db, x.Owner())
-	it := tx.replaceRecord(owner, x, x.List)
+	it, old := tx.replaceRecord(owner, x, x.List)
 	owner.endItems(x.Key, x.First)
 	owner.lastList = max(owner.lastList, x.List)
 	r := &tx.record.record
-	owner.keep(it, r.Pinned)
+	owner.keep(it, old, r.Pinned)
 	if !owner.sketch {
 		owner.addVector(it.doc(), r)
 		if !it.isSilent() {
@@ -267,7 +265,7 @@ func (tx *Tx) applyItemPut(db int, x *effect.Effect) {
 	it := newItem(tx.buf, 0, owner.nextDoc(tx), x.Value)
 	it[itemFlags] = flagPart
 	owner.items.Set(it)
-	owner.keep(it, false)
+	owner.keep(it, nil, false)
 	if !owner.sketch {
 		owner.wait(tx, it)
 		tx.offerText(owner, it)

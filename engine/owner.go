@@ -53,9 +53,9 @@ type Owner struct {
 	destroyed bool
 	cipher    atomic.Pointer[memory.Cipher]
 
-	records *btree.BTreeG[item]
+	records itemTree
 	// items are those of the records that are lists.
-	items   *btree.BTreeG[item]
+	items   itemTree
 	index   *recall.Index
 	vectors *vector.Index // nil until a record has one
 	columns *columnPlace
@@ -77,9 +77,9 @@ type Owner struct {
 	// docs are the records and items by their number in the index, pinned the
 	// records of them that are pinned. A list itself is in the index only when it
 	// has an anchor.
-	docs, pinned *btree.Map[uint64, item]
+	docs, pinned btree.Map[uint64, item]
 	// profile are the records of that kind, by key.
-	profile *btree.BTreeG[item]
+	profile itemTree
 	// tally counts the records.
 	tally    recordTally
 	sessions sessionIndex
@@ -171,17 +171,66 @@ func (it item) note(r *memory.Record) {
 
 func itemLess(a, b item) bool { return string(a.key()) < string(b.key()) }
 
+// itemTree is items in the order of their keys. The zero value is empty: most owners
+// have no lists, and many no profile. Copies share what they have.
+type itemTree struct{ tree *btree.BTreeG[item] }
+
+func (t *itemTree) Set(it item) (replaced item, ok bool) {
+	if t.tree == nil {
+		t.tree = btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
+	}
+	return t.tree.Set(it)
+}
+
+func (t itemTree) Delete(key item) (it item, ok bool) {
+	if t.tree == nil {
+		return nil, false
+	}
+	return t.tree.Delete(key)
+}
+
+func (t itemTree) Get(key item) (it item, ok bool) {
+	if t.tree == nil {
+		return nil, false
+	}
+	return t.tree.Get(key)
+}
+
+func (t itemTree) Len() int {
+	if t.tree == nil {
+		return 0
+	}
+	return t.tree.Len()
+}
+
+func (t itemTree) Scan(visit func(it item) bool) {
+	if t.tree != nil {
+		t.tree.Scan(visit)
+	}
+}
+
+func (t itemTree) Ascend(from item, visit func(it item) bool) {
+	if t.tree != nil {
+		t.tree.Ascend(from, visit)
+	}
+}
+
+func (t itemTree) Copy() itemTree {
+	if t.tree == nil {
+		return itemTree{}
+	}
+	return itemTree{t.tree.Copy()}
+}
+
 // clear leaves the owner without records. Views keep what they have.
 func (o *Owner) clear() {
-	o.records = btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
-	o.items = btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
-	o.profile = btree.NewBTreeGOptions(itemLess, btree.Options{NoLocks: true})
+	o.records, o.items, o.profile = itemTree{}, itemTree{}, itemTree{}
 	o.index, o.vectors, o.embedded = recall.NewIndex(), nil, nil
 	o.indexedDoc, o.waiting, o.unbuilt = o.lastDoc, 0, 0
 	o.columns = &columnPlace{}
-	o.docs, o.pinned = &btree.Map[uint64, item]{}, &btree.Map[uint64, item]{}
+	o.docs, o.pinned = btree.Map[uint64, item]{}, btree.Map[uint64, item]{}
 	o.tally = recordTally{}
-	o.sessions = newSessionIndex(o.sessions.lastMs)
+	o.sessions = sessionIndex{lastMs: o.sessions.lastMs}
 }
 
 // recordTally is figures of an owner's records, expired ones not yet removed

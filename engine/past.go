@@ -163,7 +163,7 @@ func (b *pastBuilder) view(indexed bool) *OwnerView {
 		b.put(owner, uint64(i+1), &b.found[i], indexed)
 	}
 	v := *b.from
-	v.records, v.items, v.docs, v.pinned, v.profile = owner.records, owner.items, owner.docs, owner.pinned, owner.profile
+	v.records, v.items, v.docs, v.pinned, v.profile = owner.records, owner.items, &owner.docs, &owner.pinned, owner.profile
 	v.index, v.vectors = owner.index.View(), owner.viewVectors()
 	v.Seq, v.nowMs, v.head = b.seq, b.nowMs, nil
 	for kind := range v.perishable {
@@ -179,7 +179,7 @@ func (b *pastBuilder) put(owner *Owner, doc uint64, p *pastRecord, indexed bool)
 		it := newItem(appendItemKey(nil, p.key, p.number), 0, doc, p.bytes)
 		it[itemFlags] = flagPart
 		owner.items.Set(it)
-		owner.keep(it, false)
+		owner.keep(it, nil, false)
 		if indexed {
 			owner.index.Add(recall.Doc{ID: doc, Text: string(itemAnchor(policy, p.item)), Order: p.item.TimeMs, Group: owner.groupOf(p.key, p.record.Kind)})
 		}
@@ -189,7 +189,7 @@ func (b *pastBuilder) put(owner *Owner, doc uint64, p *pastRecord, indexed bool)
 	it.setSeq(p.seq)
 	it.note(p.record)
 	owner.records.Set(it)
-	owner.keep(it, p.record.Pinned)
+	owner.keep(it, nil, p.record.Pinned)
 	owner.addVector(doc, p.record)
 	if indexed && (p.record.List == 0 || len(p.record.Anchor) > 0) {
 		owner.index.Add(recall.Doc{ID: doc, Text: string(policy.AppendAnchor(nil, p.record)), Order: p.record.CreatedMs, Group: owner.groupOf(p.key, p.record.Kind), Class: uint8(p.record.Kind)})

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"hash/maphash"
 
-	"github.com/tidwall/btree"
-
 	"reminis/engine/effect"
 	"reminis/engine/memory"
 	"reminis/engine/table"
@@ -29,14 +27,14 @@ type Stored struct {
 	// is meant.
 	Item uint64
 
-	items *btree.BTreeG[item] // of the owner
-	part  item                // the item
+	items itemTree // of the owner
+	part  item     // the item
 	list  bool
 }
 
 func (o *Owner) stored(it item) Stored { return stored(it, o.items) }
 
-func stored(it item, items *btree.BTreeG[item]) Stored {
+func stored(it item, items itemTree) Stored {
 	return Stored{Key: it.key(), DeadlineMs: it.deadlineMs(), Seq: it.seq(), Bytes: it.record(), Lasting: it.lasting(), Kind: it.kind(), items: items, list: it.isList()}
 }
 
@@ -385,9 +383,9 @@ func (tx *Tx) MarkDone(ownerName []byte, id memory.IDDigest, payload memory.Payl
 
 func (tx *Tx) applyRecordPut(db int, x *effect.Effect) {
 	owner := tx.owner(db, x.Owner())
-	it := tx.replaceRecord(owner, x, 0)
+	it, old := tx.replaceRecord(owner, x, 0)
 	r := &tx.record.record
-	owner.keep(it, r.Pinned)
+	owner.keep(it, old, r.Pinned)
 	if !owner.sketch {
 		owner.addVector(it.doc(), r)
 		owner.wait(tx, it)
@@ -410,30 +408,29 @@ func (tx *Tx) putEntry(db int, x *effect.Effect, it item) {
 
 func docOf(x table.Entry) uint64 { return binary.LittleEndian.Uint64(x.Value()) }
 
-// replaceRecord puts what an effect carries in the place of what stood, and
-// leaves it decoded in tx.record. What stood ends, but for the items of the list
-// that goes on.
-func (tx *Tx) replaceRecord(owner *Owner, x *effect.Effect, list uint64) item {
+// replaceRecord puts what an effect carries in the place of what stood, which it
+// gives too (nil: nothing), and leaves it decoded in tx.record. What stood ends, but
+// for the items of the list that goes on.
+func (tx *Tx) replaceRecord(owner *Owner, x *effect.Effect, list uint64) (it, old item) {
 	r := &tx.record.record
-	old, existed := owner.records.Get(tx.pivotOf(x.Key))
-	it := newItem(x.Key, x.DeadlineMs, owner.nextDoc(tx), x.Value)
+	it = newItem(x.Key, x.DeadlineMs, owner.nextDoc(tx), x.Value)
 	if tx.restoring {
 		it.setSeq(tx.seq)
 		tx.e.owners.raise(tx.seq)
 	}
+	old, existed := owner.records.Set(it)
 	if existed {
-		owner.drop(old)
+		owner.unlist(old)
 		if old.isList() {
 			if mustDecode(old.record(), r); r.List != list {
 				owner.endItems(x.Key, ^uint64(0))
 			}
 		}
 	}
-	owner.records.Set(it)
 	tx.record.fresh = append(tx.record.fresh, it)
 	mustDecode(it.record(), r)
 	it.note(r)
-	return it
+	return it, old
 }
 
 // docSeqBits is how far a restored document's number leaves the sequence of its
@@ -464,22 +461,27 @@ func (o *Owner) groupOf(key []byte, kind memory.Kind) uint64 {
 	return maphash.Bytes(sessionSeed, memory.Key{Text: key, OwnerLen: len(o.name)}.Session()) | 1
 }
 
-// keep makes an item findable by its number in the index.
-func (o *Owner) keep(it item, pinned bool) {
-	o.count(it, 1)
-	if old, replaced := o.docs.Set(it.doc(), it); replaced {
-		o.count(old, -1)
-	}
+// keep makes an item findable by its number in the index. old is what it replaces,
+// nil: nothing.
+func (o *Owner) keep(it, old item, pinned bool) {
+	o.docs.Set(it.doc(), it)
 	if pinned {
 		o.pinned.Set(it.doc(), it)
 	}
 	if it.kind() == memory.Profile {
 		o.profile.Set(it)
 	}
+	o.count(it, old)
 }
 
-// drop ends what keep and the index have of an item.
+// drop ends an item that nothing replaces.
 func (o *Owner) drop(it item) {
+	o.unlist(it)
+	o.count(nil, it)
+}
+
+// unlist ends what keep and the index have of an item.
+func (o *Owner) unlist(it item) {
 	if !o.sketch {
 		if o.waits(it) {
 			o.waiting--
@@ -489,18 +491,24 @@ func (o *Owner) drop(it item) {
 		o.removeVector(it.doc())
 	}
 	o.docs.Delete(it.doc())
-	o.pinned.Delete(it.doc())
+	if o.pinned.Len() > 0 {
+		o.pinned.Delete(it.doc())
+	}
 	if it.kind() == memory.Profile {
 		o.profile.Delete(it)
 	}
-	o.count(it, -1)
 }
 
-// count keeps what is counted of records in step with one that came (1) or went
-// (-1).
-func (o *Owner) count(it item, by int) {
-	o.tally.count(it, by)
-	o.sessions.count(o.name, it, by)
+// count keeps what is counted of records in step with one that came in the place of
+// another; nil: none.
+func (o *Owner) count(it, old item) {
+	if old != nil {
+		o.tally.count(old, -1)
+	}
+	if it != nil {
+		o.tally.count(it, 1)
+	}
+	o.sessions.count(o.name, it, old)
 }
 
 // sessionSeed makes sessions into numbers that mean nothing outside.
@@ -524,7 +532,7 @@ func (tx *Tx) applyRecordForget(db int, x *effect.Effect) {
 	}
 }
 
-func (tx *Tx) journaled(it item) bool { return tx.storedKind(stored(it, nil)).Journaled() }
+func (tx *Tx) journaled(it item) bool { return tx.storedKind(stored(it, itemTree{})).Journaled() }
 
 func (tx *Tx) applyRecordDeadline(db int, x *effect.Effect) {
 	owner := tx.owner(db, x.Owner())
@@ -541,7 +549,7 @@ func (tx *Tx) applyRecordDeadline(db int, x *effect.Effect) {
 	}
 	owner.records.Set(it)
 	_, pinned := owner.pinned.Get(it.doc())
-	owner.keep(it, pinned)
+	owner.keep(it, old, pinned)
 	if !owner.sketch {
 		tx.applyDeadline(db, it.key(), x.DeadlineMs)
 	}

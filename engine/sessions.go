@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"encoding/binary"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +31,12 @@ type Session struct {
 	Records int
 	// OpenedMs is when it was opened, if that is still known; else 0.
 	OpenedMs int64
+
+	// placedMs is where it is in the order of sessions, if placed says that it is.
+	placedMs int64
+	placed   bool
+	// moved says that it is to be put where it belongs.
+	moved bool
 }
 
 // facetSession names the facet of an opened session: this, then the session.
@@ -56,38 +63,63 @@ type SessionPlace struct {
 	Name   string
 }
 
-// sessionIndex is the sessions of an owner by name, and by last activity.
+// sessionIndex is the sessions of an owner by name, and by last activity: a write
+// only notes that its session has moved, and who reads the order puts those that
+// did where they belong.
 type sessionIndex struct {
 	byName btree.Map[string, Session]
-	recent *btree.BTreeG[SessionPlace]
+	recent *btree.BTreeG[SessionPlace] // nil: empty
+	moved  []string
 	// lastMs is the time that the newest opening is named after.
 	lastMs int64
 }
 
-// newSessionIndex begins without sessions; lastMs is what an earlier one had.
-func newSessionIndex(lastMs int64) sessionIndex {
-	newer := func(a, b SessionPlace) bool {
-		return cmp.Or(cmp.Compare(b.LastMs, a.LastMs), strings.Compare(b.Name, a.Name)) < 0
-	}
-	return sessionIndex{lastMs: lastMs, recent: btree.NewBTreeGOptions(newer, btree.Options{NoLocks: true})}
+// newerPlace is the order of sessions.
+func newerPlace(a, b SessionPlace) bool {
+	return cmp.Or(cmp.Compare(b.LastMs, a.LastMs), strings.Compare(b.Name, a.Name)) < 0
 }
 
-// count notes that a record came (1) or went (-1).
-func (x *sessionIndex) count(owner string, it item, by int) {
-	if k := it.kind(); k != memory.Working && k != memory.Session {
+// copy is the index for somebody else, who may change it.
+func (x *sessionIndex) copy() sessionIndex {
+	c := sessionIndex{byName: *x.byName.Copy(), moved: slices.Clip(x.moved), lastMs: x.lastMs}
+	if x.recent != nil {
+		c.recent = x.recent.Copy()
+	}
+	return c
+}
+
+// count notes that a record came in the place of another; nil: none.
+func (x *sessionIndex) count(owner string, it, old item) {
+	is, was := it.inSession(), old.inSession()
+	if !is && !was {
 		return
 	}
-	name := memory.Key{Text: it.key(), OwnerLen: len(owner)}.Session()
+	key := it
+	if it == nil {
+		key = old
+	}
+	name := memory.Key{Text: key.key(), OwnerLen: len(owner)}.Session()
 	s, ok := x.byName.Get(string(name))
 	if !ok {
 		s.Name = string(name)
 	}
-	old := s
-	_, updatedMs := memory.DecodeHead(it.record())
-	if s.Records += by; by > 0 {
+	before := s
+	if was {
+		s.Records--
+	}
+	if is {
+		_, updatedMs := memory.DecodeHead(it.record())
+		s.Records++
 		s.LastMs = max(s.LastMs, updatedMs)
 	}
-	x.replace(old, s)
+	if s != before || !ok {
+		x.put(s)
+	}
+}
+
+// inSession says whether the item is a record that makes a session.
+func (it item) inSession() bool {
+	return it != nil && !it.isPart() && (it.kind() == memory.Working || it.kind() == memory.Session)
 }
 
 // opened notes when a session was opened; 0 when that is to be forgotten.
@@ -96,22 +128,51 @@ func (x *sessionIndex) opened(name string, openedMs int64) {
 	if !ok {
 		s.Name = name
 	}
-	old := s
 	s.OpenedMs, s.LastMs = openedMs, max(s.LastMs, openedMs)
 	x.lastMs = max(x.lastMs, openedMs, sessionTimeMs(name))
-	x.replace(old, s)
+	x.put(s)
 }
 
-func (x *sessionIndex) replace(old, s Session) {
+// put makes s what its session is, and ends a session that nothing is left of.
+func (x *sessionIndex) put(s Session) {
 	if s.Records == 0 && s.OpenedMs == 0 {
 		x.byName.Delete(s.Name)
-		x.recent.Delete(SessionPlace{old.LastMs, s.Name})
+		if s.placed {
+			x.recent.Delete(SessionPlace{s.placedMs, s.Name})
+		}
 		return
 	}
-	x.byName.Set(s.Name, s)
-	if x.recent.Set(SessionPlace{s.LastMs, s.Name}); old.LastMs != s.LastMs {
-		x.recent.Delete(SessionPlace{old.LastMs, s.Name})
+	if !s.moved && (!s.placed || s.placedMs != s.LastMs) {
+		s.moved = true
+		x.moved = append(x.moved, s.Name)
 	}
+	if x.byName.Set(s.Name, s); len(x.moved) > 2*x.byName.Len()+movedMax {
+		x.order() // most have ended, and nobody looks
+	}
+}
+
+// movedMax is how many more sessions may have moved than twice those that there are.
+const movedMax = 64
+
+// order puts the sessions that have moved where they belong.
+func (x *sessionIndex) order() *btree.BTreeG[SessionPlace] {
+	if x.recent == nil {
+		x.recent = btree.NewBTreeGOptions(newerPlace, btree.Options{NoLocks: true})
+	}
+	for _, name := range x.moved {
+		s, ok := x.byName.Get(name)
+		if !ok || !s.moved {
+			continue // it has ended; or ended and begun anew, and was put there already
+		}
+		if s.placed {
+			x.recent.Delete(SessionPlace{s.placedMs, name})
+		}
+		s.placedMs, s.placed, s.moved = s.LastMs, true, false
+		x.recent.Set(SessionPlace{s.LastMs, name})
+		x.byName.Set(name, s)
+	}
+	x.moved = nil
+	return x.recent
 }
 
 // sessionChanged follows a facet that apply has set or removed.
@@ -139,10 +200,11 @@ func (tx *Tx) Sessions(ownerName []byte, after SessionPlace, visit func(s Sessio
 		s, _ := owner.sessions.byName.Get(at.Name)
 		return at == after || s.Records == 0 && !s.Waits(tx.now) || visit(s)
 	}
+	order := owner.sessions.order()
 	if after == (SessionPlace{}) {
-		owner.sessions.recent.Scan(see)
+		order.Scan(see)
 	} else {
-		owner.sessions.recent.Ascend(after, see)
+		order.Ascend(after, see)
 	}
 }
 
