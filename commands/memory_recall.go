@@ -267,7 +267,7 @@ func (r *recalling) recall(sources []source) ([]*candidate, error) {
 		if chosen := r.best(); r.settled(chosen) {
 			return r.pack(chosen), nil
 		}
-		r.limit *= 4
+		r.limit *= 2
 	}
 }
 

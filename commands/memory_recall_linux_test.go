@@ -105,13 +105,13 @@ func BenchmarkMemRecall(b *testing.B) {
 		b.Run(fmt.Sprintf("records=%d/owners=%d", size.records, size.owners), func(b *testing.B) {
 			s := newTestServer(DefaultTable(), engine.Options{Pool: testPool()})
 			c := s.connect(3)
+			s.core.Engine.RunIndexer() // as in a server, which indexes while records come
 			questions := fillOwner(b, c, size.records)
 			for i := range size.owners - 1 {
 				for _, name := range []string{"a", "b", "c"} {
 					c.say("MEM.SET", fmt.Sprintf("bench:other%d:session:%s", i, name), questions[i%len(questions)], "TEXT", "KIND", "semantic")
 				}
 			}
-			s.core.Engine.RunIndexer()
 			s.core.Engine.StopIndexer()
 			for _, topK := range []string{"10", "50"} {
 				b.Run("topk="+topK, func(b *testing.B) {

@@ -30,6 +30,11 @@
 // the server's processor time comes from its INFO and is the figure to compare,
 // because the machine's other work does not disturb it.
 //
+// With -records, what is measured is not quality but what a recall costs the server:
+// all conversations, and as many copies as it takes, are one owner, and all questions
+// are asked of it, once for ten records and once for fifty. Of the other -owners each
+// has one turn.
+//
 // Rejected: measuring answers of a language model, which measures the model and
 // its judge; recall by session instead of by turn, which any system passes.
 package main

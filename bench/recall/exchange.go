@@ -38,33 +38,49 @@ func (s *server) store(c *conversation) (map[string]string, error) {
 		batch := c.turns[first:min(first+pipelineMax, len(c.turns))]
 		for i := range batch {
 			t := &batch[i]
-			value, err := json.Marshal(map[string]string{"speaker": t.speaker, "text": t.text, "caption": t.caption, "date": t.date})
-			if err != nil {
-				return nil, fmt.Errorf("encoding turn %s: %w", t.id, err)
-			}
 			key := s.key(c, t)
 			ids[key] = t.id
-			s.client.Queue("MEM.SET", key, string(value), "KIND", "semantic", "ANCHOR", t.anchor())
-		}
-		if err := s.client.Flush(); err != nil {
-			return nil, err
-		}
-		for i := range batch {
-			reply, err := s.client.Receive()
-			if err != nil {
+			if err := s.queue(key, t); err != nil {
 				return nil, err
 			}
-			if reply.Kind != ':' {
-				return nil, fmt.Errorf("MEM.SET of turn %s of %s: %.200q", batch[i].id, c.name, reply.Raw)
-			}
+		}
+		if err := s.acknowledged(len(batch)); err != nil {
+			return nil, fmt.Errorf("%s from turn %s on: %w", c.name, batch[0].id, err)
 		}
 	}
 	return ids, nil
 }
 
-// recall asks a question and answers the keys found, best first.
-func (s *server) recall(c *conversation, text string) ([]string, error) {
-	args := append([]string{"MEM.RECALL", s.owner(c), "QUERY", text, "TOPK", strconv.Itoa(topK)}, s.options...)
+// queue has a turn sent as a record.
+func (s *server) queue(key string, t *turn) error {
+	value, err := json.Marshal(map[string]string{"speaker": t.speaker, "text": t.text, "caption": t.caption, "date": t.date})
+	if err != nil {
+		return fmt.Errorf("encoding turn %s: %w", t.id, err)
+	}
+	s.client.Queue("MEM.SET", key, string(value), "KIND", "semantic", "ANCHOR", t.anchor())
+	return nil
+}
+
+// acknowledged sends what is queued, and says whether so many records were stored.
+func (s *server) acknowledged(count int) error {
+	if err := s.client.Flush(); err != nil {
+		return err
+	}
+	for range count {
+		reply, err := s.client.Receive()
+		if err != nil {
+			return err
+		}
+		if reply.Kind != ':' {
+			return fmt.Errorf("MEM.SET: %.200q", reply.Raw)
+		}
+	}
+	return nil
+}
+
+// recall asks a question and answers the keys found, best first, at most limit.
+func (s *server) recall(c *conversation, text string, limit int) ([]string, error) {
+	args := append([]string{"MEM.RECALL", s.owner(c), "QUERY", text, "TOPK", strconv.Itoa(limit)}, s.options...)
 	reply, err := s.client.Do(args...)
 	if err != nil {
 		return nil, err

@@ -18,15 +18,18 @@ func main() {
 	data := flag.String("data", "", "path of the conversations (locomo10.json)")
 	product := flag.String("product", "locomo", "first segment of all keys; what is there under the same keys is overwritten")
 	options := flag.String("options", "", "further words for each MEM.RECALL, e.g. \"NEIGHBOURS 0\"")
+	records := flag.Int("records", 0, "measure what recalls cost instead: the records of the one owner that is asked")
+	owners := flag.Int("owners", 1, "how many owners there are then")
 	timeout := flag.Duration("timeout", 30*time.Second, "how long to wait for a reply")
 	flag.Parse()
-	if err := run(os.Stdout, *addr, *data, *product, strings.Fields(*options), *timeout); err != nil {
+	size := size{records: *records, owners: *owners}
+	if err := run(os.Stdout, *addr, *data, *product, strings.Fields(*options), *timeout, size); err != nil {
 		fmt.Fprintln(os.Stderr, "recall:", err)
 		os.Exit(1)
 	}
 }
 
-func run(w io.Writer, addr, data, product string, options []string, timeout time.Duration) error {
+func run(w io.Writer, addr, data, product string, options []string, timeout time.Duration, size size) error {
 	conversations, err := readConversations(data)
 	if err != nil {
 		return err
@@ -36,7 +39,11 @@ func run(w io.Writer, addr, data, product string, options []string, timeout time
 		return err
 	}
 	defer client.Close()
-	return measure(w, &server{client: client, product: product, options: options}, conversations)
+	s := &server{client: client, product: product, options: options}
+	if size.records > 0 {
+		return measureCost(w, s, conversations, size)
+	}
+	return measure(w, s, conversations)
 }
 
 // measure stores all conversations, asks all questions and prints the figures.
@@ -68,7 +75,7 @@ func measure(w io.Writer, s *server, conversations []conversation) error {
 		c := &conversations[i]
 		for _, q := range c.questions {
 			began := time.Now()
-			keys, err := s.recall(c, q.text)
+			keys, err := s.recall(c, q.text, topK)
 			if err != nil {
 				return err
 			}
@@ -97,10 +104,14 @@ func measure(w io.Writer, s *server, conversations []conversation) error {
 	heldOut.write(w)
 	fmt.Fprintln(w, "all conversations:")
 	figures.write(w)
-	fmt.Fprintf(w, "a question: p50 %v, p95 %v, p99 %v as seen by one client; server CPU %v on average\n",
-		percentile(latencies, 0.50), percentile(latencies, 0.95), percentile(latencies, 0.99),
-		perItem(asked-stored, len(latencies)))
+	fmt.Fprintf(w, "a question: %s; server CPU %v on average\n", spread(latencies), perItem(asked-stored, len(latencies)))
 	return nil
+}
+
+// spread says how long questions took.
+func spread(latencies []time.Duration) string {
+	return fmt.Sprintf("p50 %v, p95 %v, p99 %v as seen by one client",
+		percentile(latencies, 0.50), percentile(latencies, 0.95), percentile(latencies, 0.99))
 }
 
 func perItem(total time.Duration, count int) time.Duration {

@@ -221,3 +221,28 @@ func TestRunStopsAtBrokenReplies(t *testing.T) {
 		}
 	}
 }
+
+// TestRunOfCost: one owner has as many turns as are asked for, others one each.
+func TestRunOfCost(t *testing.T) {
+	conversations, err := parseConversations([]byte(madeUp))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := joined(conversations, 8)
+	var sessions []int
+	for _, turn := range all.turns {
+		sessions = append(sessions, turn.session)
+	}
+	if want := []int{1, 1, 2, 3, 3, 4, 5, 5}; !slices.Equal(sessions, want) || len(all.questions) != 3 {
+		t.Errorf("%d questions, turns of sessions %v, want %v", len(all.questions), sessions, want)
+	}
+	var out bytes.Buffer
+	if err := measureCost(&out, connect(t, ""), conversations, size{records: 8, owners: 5}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"10 records of 8, one of 5 owners: p50 ", "50 records of 8, one of 5 owners: p50 "} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the output lacks %q:\n%s", want, out.String())
+		}
+	}
+}
