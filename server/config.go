@@ -19,6 +19,9 @@ type Config struct {
 	Path string
 	// Users are the accounts that the configuration defines.
 	Users []UserLine
+	// userLines are the lines of the accounts that there are now; nil where a file
+	// of their own has them. It is set before the first Rewrite.
+	userLines func() []fileLine
 	// Notes are what an operator should be told at the start: directives that
 	// were given and have no effect here.
 	Notes []string
@@ -28,6 +31,7 @@ type Config struct {
 	byName   map[string]*directive
 	mu       sync.Mutex
 	values   map[string]value
+	derived  map[string]string // defaults that depend on the machine
 	hooks    []hook
 	settings atomic.Pointer[Settings]
 }
@@ -41,15 +45,9 @@ type hook struct {
 // A Setting is a directive's name and value as CONFIG GET answers them.
 type Setting struct{ Name, Value string }
 
-// ErrNoConfigFile is Rewrite's error when the server was started without one.
-const ErrNoConfigFile = configText("The server is running without a config file")
-
-// ErrRewrite is Rewrite's error otherwise.
-const ErrRewrite = configText("CONFIG REWRITE is not supported yet; the file is unchanged")
-
 // DefaultConfig has every directive at its default.
 func DefaultConfig() *Config {
-	c := &Config{byName: map[string]*directive{}, values: map[string]value{}}
+	c := &Config{byName: map[string]*directive{}, values: map[string]value{}, derived: map[string]string{}}
 	for i := range directives {
 		d := &directives[i]
 		c.byName[d.name] = d
@@ -273,12 +271,3 @@ func (c *Config) build() *Settings {
 }
 
 func (c *Config) publish() { c.settings.Store(c.build()) }
-
-// Rewrite answers CONFIG REWRITE. Writing the file is not supported: it always
-// fails.
-func (c *Config) Rewrite() error {
-	if c.Path == "" {
-		return ErrNoConfigFile
-	}
-	return ErrRewrite
-}

@@ -264,6 +264,7 @@ func (l *loader) finish() {
 		// the processors that workers and the journal need.
 		loops := max(1, min(4, runtime.NumCPU()/2))
 		c.values["io-threads"] = value{text: fmt.Sprint(loops), number: int64(loops)}
+		c.derived["io-threads"] = fmt.Sprint(loops)
 	}
 	if l.given["dir"] {
 		// Redis changes into its directory, so that relative paths mean it.

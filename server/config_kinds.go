@@ -65,6 +65,9 @@ type directive struct {
 	// words and the current canonical text.
 	check func(text string) error
 	parse func(words []string, current string) (value, error)
+	// rewrite gives the lines of a value that has a syntax of its own; needed says
+	// that it is not the default.
+	rewrite func(d *directive, v value, needed bool) []fileLine
 	// bind puts a value where its readers look. Without it the directive has
 	// no effect.
 	bind    func(s *Settings, v value)

@@ -5,8 +5,11 @@ package server
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+
+	"reminis/commands/quoting"
 )
 
 // A SavePoint is "after this many seconds if at least this many changes".
@@ -232,3 +235,46 @@ func notDefragmenting(text string) error {
 	}
 	return nil
 }
+
+// rewriteQuoted writes a value as one word.
+func rewriteQuoted(d *directive, v value, needed bool) []fileLine {
+	return []fileLine{{d.name + " " + quoting.Quote(v.text), needed}}
+}
+
+// rewriteWords writes a value word by word.
+func rewriteWords(d *directive, v value, needed bool) []fileLine {
+	if len(v.words) == 0 {
+		return rewriteQuoted(d, v, needed)
+	}
+	return []fileLine{{d.name + " " + strings.Join(v.words, " "), needed}}
+}
+
+// rewriteDir writes the directory in any case: the next start may be from another.
+func rewriteDir(d *directive, v value, _ bool) []fileLine { return rewriteQuoted(d, v, true) }
+
+// rewriteSave writes a line for each save point, or one that says that there are
+// none, in any case.
+func rewriteSave(d *directive, v value, _ bool) []fileLine {
+	if len(v.words) == 0 {
+		return rewriteQuoted(d, v, true)
+	}
+	var lines []fileLine
+	for i := 0; i+1 < len(v.words); i += 2 {
+		lines = append(lines, fileLine{d.name + " " + v.words[i] + " " + v.words[i+1], true})
+	}
+	return lines
+}
+
+// rewriteOutputLimits writes a line for each class; replicas have their newer name.
+func rewriteOutputLimits(d *directive, v value, _ bool) []fileLine {
+	usual := strings.Fields(d.initial)
+	var lines []fileLine
+	for i := 0; i+3 < len(v.words); i += 4 {
+		name := strings.Replace(v.words[i], "slave", "replica", 1)
+		words := []string{d.name, name, limitForm(v.words[i+1]), limitForm(v.words[i+2]), v.words[i+3]}
+		lines = append(lines, fileLine{strings.Join(words, " "), !slices.Equal(v.words[i:i+4], usual[i:i+4])})
+	}
+	return lines
+}
+
+func limitForm(word string) string { return memoryForm(value{text: word, number: numberOf(word)}) }

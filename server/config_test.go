@@ -331,10 +331,4 @@ func TestConfigGet(t *testing.T) {
 	if !c.Sensitive("requirepass") || c.Sensitive("port") {
 		t.Error("requirepass is no secret, or port is")
 	}
-	if err := c.Rewrite(); err != ErrNoConfigFile {
-		t.Errorf("CONFIG REWRITE without a file: %v", err)
-	}
-	if c := load(t, write(t, "c", "")); c.Rewrite() != ErrRewrite {
-		t.Errorf("CONFIG REWRITE with a file: %v", c.Rewrite())
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,7 +20,8 @@ import (
 	"reminis/commands/quoting"
 )
 
-// startRedis starts a redis-server for one test and returns its address.
+// startRedis starts a redis-server for one test and returns its address. The first
+// argument may be a configuration file.
 func startRedis(t *testing.T, arguments ...string) string {
 	t.Helper()
 	path, err := exec.LookPath("redis-server")
@@ -37,7 +39,12 @@ func startRedis(t *testing.T, arguments ...string) string {
 	addr := ln.Addr().String()
 	_, port, _ := net.SplitHostPort(addr)
 	ln.Close()
-	command := exec.Command(path, append([]string{"--port", port, "--save", "", "--appendonly", "no", "--dir", t.TempDir()}, arguments...)...)
+	var file []string
+	if len(arguments) > 0 && !strings.HasPrefix(arguments[0], "-") {
+		file, arguments = arguments[:1], arguments[1:]
+	}
+	usual := []string{"--port", port, "--save", "", "--appendonly", "no", "--dir", t.TempDir()}
+	command := exec.Command(path, slices.Concat(file, usual, arguments)...)
 	log, err := command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

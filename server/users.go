@@ -36,6 +36,12 @@ func OpenUsers(config *Config, core *commands.Core) error {
 		}
 	}
 	if settings.ACLFile == "" {
+		config.userLines = func() (lines []fileLine) {
+			for _, user := range core.Users.All() {
+				lines = append(lines, fileLine{user.Line(), true})
+			}
+			return lines
+		}
 		return nil
 	}
 	core.UserFile = userFile(settings.ACLFile)
