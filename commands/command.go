@@ -42,6 +42,7 @@ const (
 	Subscribed                        // allowed in RESP2 while the session is subscribed; not shown to clients
 	Recalls                           // searches records: INFO tells how long; not shown to clients
 	RunsScript                        // runs a script, which may do what any command does; not shown to clients
+	FollowsData                       // reads keys whose names come from data (SORT); not shown to clients
 	Brief                             // as short as Fast ones, though Redis does not call it fast; not shown to clients
 )
 

@@ -90,7 +90,7 @@ func (s *Session) admit(c *Command, argv [][]byte) error {
 	if s.multi.open && c.is(NoMulti) {
 		return ErrNoMulti
 	}
-	s.lens = nil
+	s.lens, s.confined = nil, false
 	if limits := s.account.Limits(); limits != nil {
 		if denial := s.judge(limits, c, argv); denial != acl.Allowed {
 			return errDenied(denial, c)

@@ -42,6 +42,9 @@ const (
 	ErrDBIndex       Error = "ERR DB index is out of range"
 	ErrInvalidCursor Error = "ERR invalid cursor"
 
+	errSortBy      Error = "ERR BY option of SORT denied due to insufficient ACL permissions."
+	errSortGet     Error = "ERR GET option of SORT denied due to insufficient ACL permissions."
+	errSortScore   Error = "ERR One or more scores can't be converted into double"
 	errIndexRange  Error = "ERR index out of range"
 	errBusyKey     Error = "BUSYKEY Target key name already exists."
 	errInvalidTTL  Error = "ERR Invalid TTL value, must be >= 0"

@@ -186,7 +186,7 @@ func (s *Session) lockQueue(tx *engine.Tx, queue []queued) {
 // callQueued runs one command of EXEC inside its transaction. It begins at the
 // given time and returns when it ended.
 func (s *Session) callQueued(tx *engine.Tx, q *queued, at time.Time) time.Time {
-	s.lens = nil
+	s.lens, s.confined = nil, false
 	if limits := s.account.Limits(); limits != nil {
 		// The rules may have changed since the command was queued.
 		if denial := s.judge(limits, q.command, q.argv); denial != acl.Allowed {
@@ -202,7 +202,7 @@ func (s *Session) callQueued(tx *engine.Tx, q *queued, at time.Time) time.Time {
 func (s *Session) callInside(tx *engine.Tx, c *Command, argv [][]byte, at time.Time) time.Time {
 	args := argv[c.words():]
 	mark := s.writer.Mark()
-	s.tx, tx.DB, tx.Lens = tx, s.DB, s.lens
+	s.tx, tx.DB, tx.Lens, tx.Confined = tx, s.DB, s.lens, s.confined
 	var err error
 	if c.session != nil {
 		s.words = argv[:c.words()]

@@ -23,6 +23,7 @@ var eventLines = []string{
 	"HSET %k f v g w", "HSET %k f v", "HMSET %k a b", "HSETNX %k f v", "HINCRBY %k n 1", "HINCRBYFLOAT %k x 0.5", "HDEL %k f", "HDEL %k f g a n x", "HGET %k f", "HGETALL %k",
 	"LPUSH %k a 1 b", "RPUSH %k c", "LPUSHX %k d", "RPUSHX %k a", "LPOP %k", "RPOP %k", "LPOP %k 2", "RPOP %k 9", "LPOP %k 0", "LMPOP 2 %k %k LEFT COUNT 2",
 	"LMOVE %k %k LEFT RIGHT", "LMOVE %k %k LEFT LEFT", "RPOPLPUSH %k %k", "LSET %k 0 x", "LSET %k 0 y", "LINSERT %k BEFORE a b", "LINSERT %k AFTER none b", "LREM %k 0 a", "LREM %k 1 b",
+	"SORT %k", "SORT %k ALPHA STORE %k", "SORT %k BY nosort STORE %k", "SORT %k BY %k* GET %k* STORE %k", "SORT_RO %k ALPHA",
 	"LTRIM %k 0 -1", "LTRIM %k 1 -2", "LTRIM %k 1 0", "LLEN %k", "LINDEX %k 0", "LRANGE %k 0 -1", "LPOS %k a",
 	"DEL %k", "DEL %k %k", "UNLINK %k", "EXPIRE %k 100", "EXPIRE %k -1", "PEXPIREAT %k 1", "EXPIRE %k 100 NX", "EXPIREAT %k 99999999999", "PERSIST %k",
 	"RENAME %k %k", "RENAMENX %k %k", "COPY %k %k", "COPY %k %k REPLACE", "COPY %k %k DB 1 REPLACE", "MOVE %k 1", "TOUCH %k", "EXISTS %k", "TYPE %k", "TTL %k", "GET %k", "STRLEN %k", "MGET %k %k",

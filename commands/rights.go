@@ -24,7 +24,7 @@ func (s *Session) judge(limits *acl.Rules, c *Command, argv [][]byte) acl.Denial
 		return acl.DeniedCommand
 	}
 	v := s.Core.judgeLine(s.account, limits, c, argv)
-	s.lens = v.lens
+	s.lens, s.confined = v.lens, v.confined
 	if v.denial == acl.Allowed {
 		return v.denial
 	}
@@ -43,9 +43,10 @@ func (s *Session) judge(limits *acl.Rules, c *Command, argv [][]byte) acl.Denial
 // verdict is what comes of judging a line: what was denied because of which
 // object, or, of what is allowed, through which lens it is seen.
 type verdict struct {
-	denial acl.Denial
-	object []byte
-	lens   *memory.Lens
+	denial   acl.Denial
+	object   []byte
+	lens     *memory.Lens
+	confined bool // keys that only the data names may not be followed
 }
 
 // judgeLine judges a line by a user's rules, and by what the user was granted.
@@ -55,7 +56,7 @@ func (k *Core) judgeLine(user *acl.User, rules *acl.Rules, c *Command, argv [][]
 	denial, at := rules.Judge(&line)
 	switch denial {
 	case acl.Allowed:
-		return verdict{}
+		return verdict{confined: c.is(FollowsData) && !rules.ReadsAll(&line)}
 	case acl.DeniedCommand:
 		return verdict{denial: denial}
 	case acl.DeniedKey, acl.DeniedScope:

@@ -55,14 +55,16 @@ type Session struct {
 
 	account *acl.User
 	lens    *memory.Lens // what the command that runs may see of records
-	words   [][]byte     // the name of the command on the session that runs, as it was typed
-	client  string       // the peer as audit events name it
-	writer  reply.Writer
-	gateSeq uint64
-	next    Next
-	mode    replyMode
-	multi   multi
-	watch   engine.Watch
+	// confined says that the command that runs may not read keys of whatever name.
+	confined bool
+	words    [][]byte // the name of the command on the session that runs, as it was typed
+	client   string   // the peer as audit events name it
+	writer   reply.Writer
+	gateSeq  uint64
+	next     Next
+	mode     replyMode
+	multi    multi
+	watch    engine.Watch
 	// subscriptions are what the session listens to; nil before the first.
 	subscriptions *subscriptions
 	// kept is how much of the output CLIENT REPLY must not drop: it answers no
@@ -192,6 +194,6 @@ func (s *Session) begin() *engine.Tx {
 	}
 	tx := s.Core.Engine.BeginAt(b.nowMs)
 	tx.DB, tx.NoTouch = s.DB, s.NoTouch
-	tx.Actor, tx.Lens = s.actor(), s.lens
+	tx.Actor, tx.Lens, tx.Confined = s.actor(), s.lens, s.confined
 	return tx
 }

@@ -30,6 +30,9 @@ type Tx struct {
 	NoTouch bool
 	// Lens is what the actor may see of records; nil: everything.
 	Lens *memory.Lens
+	// Confined says that the actor may not read keys of whatever name: those whose
+	// names come from data are not followed.
+	Confined bool
 
 	e         *Engine
 	now       int64
@@ -78,7 +81,7 @@ func (tx *Tx) Done() {
 		panic("engine: transaction returned with locks held, or a draft")
 	}
 	tx.batch.Reset()
-	tx.Actor, tx.DB, tx.NoTouch, tx.Lens = Actor{}, 0, false, nil
+	tx.Actor, tx.DB, tx.NoTouch, tx.Lens, tx.Confined = Actor{}, 0, false, nil, false
 	tx.replaying, tx.restoring, tx.gateSeq, tx.seq, tx.place = false, false, 0, 0, Place{}
 	tx.record.clear()
 	tx.events = tx.events[:0]
