@@ -46,6 +46,7 @@ type Core struct {
 	scripts  scripts
 	blocked  blockedSessions
 	tracker  tracker
+	pause    pause
 	events   eventBuffers
 	workers  chan struct{}
 	replies  sync.Pool // *[]byte, of replies that workers make

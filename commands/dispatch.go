@@ -38,6 +38,9 @@ func (s *Session) Execute(out []byte, argv [][]byte) ([]byte, Next) {
 	}
 	if err != nil {
 		s.reject(c, err, argv)
+	} else if s.paused(c) {
+		s.current = nil
+		return w.Bytes()[:mark], s.next
 	} else if s.multi.open && !c.is(Immediate) {
 		s.multi.add(c, argv)
 		w.Status("QUEUED")

@@ -96,6 +96,9 @@ const (
 	Park  // the reply comes through Peer.Resume
 	Block // the same, but a peer that stops sending ends the session
 	Retry // nothing happened: execute the same command again after Peer.Resume
+	// Postpone is Retry for a command that others hold back: a peer that stops sending
+	// ends the session.
+	Postpone
 )
 
 // replyMode is CLIENT REPLY.

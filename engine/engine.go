@@ -49,6 +49,7 @@ type Engine struct {
 	waits     waits
 	evictor   evictor
 	changes   changes
+	frozen    atomic.Bool
 	indexer   indexer
 	events    events
 	readAudit readAudit

@@ -88,7 +88,7 @@ const evictTurn = 10 * time.Millisecond
 // reports whether it is, or soon will be, within it. No lock is held.
 func (e *Engine) MakeRoom() bool {
 	limit := e.Limits.MaxMemory.Load()
-	if limit == 0 || !e.over(limit) {
+	if limit == 0 || e.frozen.Load() || !e.over(limit) {
 		return true
 	}
 	found, more := e.evictSome(limit)
@@ -134,7 +134,7 @@ func (e *Engine) evictSome(limit int64) (found, more bool) {
 // called again.
 func (e *Engine) evictBehind() (again bool) {
 	limit := e.Limits.MaxMemory.Load()
-	if limit == 0 || !e.over(limit) {
+	if limit == 0 || e.frozen.Load() || !e.over(limit) {
 		return false
 	}
 	for began := time.Now(); time.Since(began) < evictTurn; {

@@ -171,6 +171,13 @@ func (e *Engine) SetActiveExpire(on bool) {
 	e.expiry.rouse()
 }
 
+// Freeze stops, or lets go on, all changes that no client asks for: nothing expires,
+// though what has expired is not there, and nothing is evicted (CLIENT PAUSE).
+func (e *Engine) Freeze(on bool) {
+	e.frozen.Store(on)
+	e.expiry.rouse()
+}
+
 // RunExpiry removes expired keys, and ends waits, as their deadlines pass, and evicts
 // what commands did not wait for, until StopExpiry.
 func (e *Engine) RunExpiry() {
@@ -214,7 +221,7 @@ const expireRun = 64
 // ExpireDue removes every key whose deadline has passed and returns the
 // earliest deadline that remains, or a value beyond any.
 func (e *Engine) ExpireDue() (nextMs int64) {
-	if !e.expiry.active.Load() {
+	if !e.expiry.active.Load() || e.frozen.Load() {
 		return noDeadline
 	}
 	e.expiry.nextMs.Store(noDeadline)

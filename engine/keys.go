@@ -135,7 +135,7 @@ func (tx *Tx) find(db int, key []byte) (*keyspace, Place, table.Entry, bool) {
 		return ks, at, x, false
 	}
 	if x.DeadlineMs() != 0 && tx.expired(x) {
-		if tx.e.journal.Ready() == nil {
+		if tx.e.journal.Ready() == nil && !tx.e.frozen.Load() {
 			tx.remove(db, key, x, effect.Expired)
 		}
 		return ks, at, table.Entry{}, false

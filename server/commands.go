@@ -54,6 +54,7 @@ var actionOf = [...]Action{
 	commands.Park:            Park,
 	commands.Block:           Block,
 	commands.Retry:           Retry,
+	commands.Postpone:        Postpone,
 }
 
 func (x *commandExecutor) Execute(out []byte, argv [][]byte) ([]byte, Action) {

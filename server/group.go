@@ -126,7 +126,7 @@ func (g *group) execute(t *turn) {
 		c := g.commands[i]
 		out, action := s.executor.Execute(s.out, g.arguments[c.first:c.limit:c.limit])
 		s.out = out
-		if action == Retry {
+		if action == Retry || action == Postpone {
 			s.act(action)
 			break
 		}
@@ -173,7 +173,7 @@ func (s *session) act(action Action) {
 	switch action {
 	case Park, Retry:
 		s.park(parked)
-	case Block:
+	case Block, Postpone:
 		s.park(blocked)
 	case CloseAfterReply:
 		s.phase = finishing

@@ -22,9 +22,11 @@ const (
 	// finishes sending is gone, as in Redis, and the session is closed.
 	Block
 	// Retry is Park before this command: nothing was executed or written, and
-	// Conn.Resume(nil) executes the same command again (paused clients, a full
-	// journal queue).
+	// Conn.Resume(nil) executes the same command again (a full journal queue).
 	Retry
+	// Postpone is Retry for a session that counts as blocked (paused clients): a
+	// peer that finishes sending is gone.
+	Postpone
 )
 
 // A Handler makes the executor of each new connection.
