@@ -26,7 +26,7 @@ func scenarios() []scenario {
 	cache := []string{"--save", "", "--appendonly", "no"}
 	always := []string{"--save", "", "--appendonly", "yes", "--appendfsync", "always"}
 	everysec := []string{"--save", "", "--appendonly", "yes", "--appendfsync", "everysec"}
-	return []scenario{
+	own := []scenario{
 		{"set", "overwriting random keys, nothing kept on disk", cache, []int{1, 16, 64}, "SET", false, runThroughput},
 		{"get", "reading random keys", cache, []int{1, 16, 64}, "GET", false, runThroughput},
 		{"set-always", "overwriting, each reply after its fsync", always, []int{1, 16}, "SET", true, runThroughput},
@@ -41,6 +41,7 @@ func scenarios() []scenario {
 		{"mem-size", "resident and disk bytes per record of 200 bytes, with history, audit and text index", everysec, nil, "", true, runRecordSize},
 		{"written", "bytes written to disk per user byte, overwriting each key six times", everysec, nil, "", true, runWritten},
 	}
+	return append(own, collectionScenarios(cache)...)
 }
 
 // bench is one run of the command.
