@@ -312,6 +312,7 @@ type announced struct {
 	command *Command
 	argv    *[]byte // its first argument's place, by which Execute knows it again
 	place   engine.Place
+	element []byte // what follows the key: it may be a field or a member
 	keyed   bool
 }
 
@@ -330,13 +331,13 @@ func (s *Session) Prefetch(argv [][]byte, phase int) {
 	if phase == 0 {
 		b.commands = append(b.commands, s.announce(argv))
 		if a := &b.commands[len(b.commands)-1]; a.keyed {
-			s.Core.Engine.Prefetch(a.place, 0)
+			s.Core.Engine.Prefetch(a.place, a.element, 0)
 		}
 		return
 	}
 	if b.walked < len(b.commands) {
 		if a := &b.commands[b.walked]; a.keyed {
-			s.Core.Engine.Prefetch(a.place, 1)
+			s.Core.Engine.Prefetch(a.place, a.element, 1)
 		}
 		b.walked++
 	}
@@ -362,6 +363,9 @@ func (s *Session) announce(argv [][]byte) announced {
 	args := argv[c.words():]
 	if at := c.grammar.LoneKey(args); at >= 0 {
 		a.place, a.keyed = engine.Locate(s.DB, args[at]), true
+		if at+1 < len(args) {
+			a.element = args[at+1]
+		}
 	}
 	return a
 }

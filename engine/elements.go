@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math/rand/v2"
+	"sync/atomic"
 
 	"reminis/engine/table"
 )
@@ -11,9 +12,24 @@ import (
 
 // elementTable is a large hash or set: fields are the keys of its table, and members
 // keys without a value.
-type elementTable struct{ table *table.Table }
+type elementTable struct {
+	table *table.Table
+	// key is the hash of the key that it was last found under, for Prefetch.
+	key atomic.Uint64
+}
 
-func newElementTable(e *Engine) *elementTable { return &elementTable{table.New(e.pool)} }
+func newElementTable(e *Engine) *elementTable { return &elementTable{table: table.New(e.pool)} }
+
+// remember lets Prefetch know the large hash or set that a command has found: the
+// next ones are likely to be about its elements. Prefetch reads unlocked, so it may
+// find what is gone; of that nothing is read but what the table publishes.
+func (ks *keyspace) remember(hash uint64, x table.Entry) {
+	big, ok := ks.objects.all[objectRef(x.Value())].(*elementTable)
+	if ok && (ks.recent.Load() != big || big.key.Load() != hash) {
+		big.key.Store(hash)
+		ks.recent.Store(big)
+	}
+}
 
 func (s *elementTable) drop() { s.table.Clear() }
 

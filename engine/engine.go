@@ -82,6 +82,9 @@ type keyspace struct {
 	waiting   waiting
 	changes   *changes
 	touched   []string // keys that the transaction has changed, if that is to be told
+	// recent is the large hash or set that was found last; nil: none was. It is
+	// atomic for the sake of Prefetch.
+	recent atomic.Pointer[elementTable]
 }
 
 // Stats counts what INFO reports of the data. The fields are atomics because
@@ -176,18 +179,26 @@ func (e *Engine) Size(db int) (keys, withDeadline int) {
 	return tx.size()
 }
 
-// Prefetch asks the processor for the memory that a command on key of db will
-// touch. Phase 0 is the bucket, phase 1 the record, which needs the bucket; a
+// Prefetch asks the processor for the memory that a command on the key at a place
+// will touch, and, if it is the large hash or set that commands have found last in
+// its shard, on element of it (nil: none is known). Phase 0 is the bucket, phase 1 the record, which needs the bucket; a
 // batch asks phase 0 for all its keys, then phase 1 for all. No lock is held.
-func (e *Engine) Prefetch(at Place, phase int) {
+func (e *Engine) Prefetch(at Place, element []byte, phase int) {
 	ks := e.shards[at.shard].space(at.db)
 	if ks == nil {
 		return
 	}
+	prefetch(ks.keys, at.hash, phase)
+	if big := ks.recent.Load(); big != nil && big.key.Load() == at.hash && element != nil {
+		prefetch(big.table, table.Hash(element), phase)
+	}
+}
+
+func prefetch(t *table.Table, hash uint64, phase int) {
 	if phase == 0 {
-		ks.keys.PrefetchBucket(at.hash)
+		t.PrefetchBucket(hash)
 	} else {
-		ks.keys.PrefetchRecord(at.hash)
+		t.PrefetchRecord(hash)
 	}
 }
 

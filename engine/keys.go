@@ -125,6 +125,9 @@ func holdsObject(kind uint8) bool {
 // find is every read of a key: expired keys are removed and are not there.
 func (tx *Tx) find(db int, key []byte) (*keyspace, Place, table.Entry, bool) {
 	at := tx.at(db, key)
+	if tx.hit.ks != nil && tx.hit.at == at {
+		return tx.hit.ks, at, tx.hit.entry, true
+	}
 	s := &tx.e.shards[at.shard]
 	ks := s.space(db)
 	if ks == nil {
@@ -155,6 +158,9 @@ func (tx *Tx) look(db int, key []byte) (*keyspace, Place, table.Entry, bool) {
 	}
 	if !tx.NoTouch {
 		tx.touchAccess(x)
+	}
+	if holdsObject(x.Kind()) {
+		ks.remember(at.hash, x)
 	}
 	return ks, at, x, true
 }
