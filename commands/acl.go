@@ -30,6 +30,8 @@ func familyCategory(f Family) string {
 	switch f {
 	case Strings, Bitmap, Hashes, Lists, Sets, HyperLogLog, Connection, Scripting:
 		return string(f)
+	case SortedSets:
+		return "sortedset"
 	case Transactions:
 		return "transaction"
 	case Generic:

@@ -314,6 +314,7 @@ const (
 	Bitmap       Family = "bitmap"
 	Hashes       Family = "hash"
 	Lists        Family = "list"
+	SortedSets   Family = "sorted-set"
 	Sets         Family = "set"
 	HyperLogLog  Family = "hyperloglog"
 	Connection   Family = "connection"

@@ -46,6 +46,10 @@ const (
 	errSortGet     Error = "ERR GET option of SORT denied due to insufficient ACL permissions."
 	errSortScore   Error = "ERR One or more scores can't be converted into double"
 	errIndexRange  Error = "ERR index out of range"
+	errScoreNaN    Error = "ERR resulting score is not a number (NaN)"
+	errScoreRange  Error = "ERR min or max is not a float"
+	errMemberRange Error = "ERR min or max not valid string range item"
+
 	errBusyKey     Error = "BUSYKEY Target key name already exists."
 	errInvalidTTL  Error = "ERR Invalid TTL value, must be >= 0"
 	errDumpFooter  Error = "ERR DUMP payload version or checksum are wrong"

@@ -11,6 +11,7 @@ func DefaultTable() *Table {
 		bitCommands(),
 		hashCommands(),
 		listCommands(),
+		sortedSetCommands(),
 		setCommands(),
 		hyperLogLogCommands(),
 		databaseCommands(),

@@ -39,6 +39,19 @@ func holderOf(t Type, ks *keyspace, at Place, entry table.Entry, ok bool) holder
 	return h
 }
 
+// replace begins a collection in the place of whatever key holds: the batch ends
+// that, and the caller stores at least one element. The collection takes the entry
+// over, so that nobody is told of a new key (db.c setKey).
+func (tx *Tx) replace(key []byte) holder {
+	ks, at, x, ok := tx.find(tx.DB, key)
+	if ok && x.Kind() == kindMemory {
+		tx.remove(tx.DB, key, x, effect.Overwritten)
+	} else if ok {
+		tx.batch.Add(&effect.Effect{Kind: effect.KeyDelete, DB: uint32(tx.DB), Key: key, Number: int64(effect.Overwritten)})
+	}
+	return holder{ks: ks, at: at}
+}
+
 // object is the collection when it is an object, else nil.
 func (h *holder) object() object {
 	if !h.there || !holdsObject(h.stored) {

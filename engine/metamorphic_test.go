@@ -381,23 +381,23 @@ func (w *world) editScores(tx *Tx, db int, key string, v modelValue) {
 		member := strings.Repeat("m", w.r.IntN(2)*w.r.IntN(60)) + fmt.Sprint(w.r.IntN(300))
 		if !drain && w.r.IntN(4) > 0 {
 			score := float64(w.r.IntN(40)) / float64(1+w.r.IntN(2))
-			edit.Set([]byte(member), score)
+			edit.Find([]byte(member))
+			edit.Put(score)
 			scores[member] = score
 			continue
 		}
-		if _, there := scores[member]; edit.Remove([]byte(member)) != there {
-			w.t.Fatalf("Remove %s %s: there is %v", key, member, there)
+		want, there := scores[member]
+		if score, ok := edit.Find([]byte(member)); ok != there || score != want {
+			w.t.Fatalf("%s has %s with the score %v, %v", key, member, score, ok)
+		} else if ok {
+			edit.Take()
 		}
 		delete(scores, member)
 	}
 	if n := edit.View().Len(); drain && n > 0 {
 		from := w.r.IntN(n)
 		to := from + 1 + w.r.IntN(n-from)
-		edit.View().Range(from, to, w.r.IntN(2) == 0, func(member []byte, _ float64) bool {
-			delete(scores, string(member))
-			return true
-		})
-		edit.RemoveSpan(from, to)
+		edit.RemoveSpan(from, to, w.r.IntN(2) == 0, func(member []byte, _ float64) { delete(scores, string(member)) })
 	}
 	edit.Close()
 	if w.m[db][key] = (modelValue{scores: scores, deadlineMs: v.deadlineMs}); len(scores) == 0 {

@@ -405,14 +405,7 @@ func (s *SetResult) Drop() {
 func (tx *Tx) StoreSet(key []byte, s *SetResult) { tx.storeSet(key, s, 0) }
 
 func (tx *Tx) storeSet(key []byte, s *SetResult, deadlineMs int64) {
-	ks, at, x, ok := tx.find(tx.DB, key)
-	if ok && x.Kind() == kindMemory {
-		tx.remove(tx.DB, key, x, effect.Overwritten)
-	} else if ok {
-		// The new value takes the entry over, which nobody is told of as of a new
-		// key (db.c setKey).
-		tx.batch.Add(&effect.Effect{Kind: effect.KeyDelete, DB: uint32(tx.DB), Key: key, Number: int64(effect.Overwritten)})
-	}
+	whole := tx.replace(key)
 	s.Each(func(member []byte) bool {
 		tx.addElement(effect.SetAdd, key, member)
 		return true
@@ -420,7 +413,7 @@ func (tx *Tx) storeSet(key []byte, s *SetResult, deadlineMs int64) {
 	if deadlineMs != 0 {
 		tx.batch.Add(&effect.Effect{Kind: effect.DeadlineSet, DB: uint32(tx.DB), Key: key, DeadlineMs: deadlineMs})
 	}
-	whole := holder{ks: ks, at: at, deadlineMs: deadlineMs}
+	whole.deadlineMs = deadlineMs
 	whole.storeSet(tx, tx.DB, key, &s.Set)
 }
 

@@ -29,6 +29,17 @@ type SortedSet struct {
 // ErrWrongType when it holds another type.
 func (tx *Tx) SortedSet(key []byte) (SortedSet, error) {
 	ks, _, x, ok := tx.look(tx.DB, key)
+	return sortedSetOf(ks, x, ok)
+}
+
+// PeekSortedSet is SortedSet for a key that was looked up already: it is no
+// access.
+func (tx *Tx) PeekSortedSet(key []byte) (SortedSet, error) {
+	ks, _, x, ok := tx.find(tx.DB, key)
+	return sortedSetOf(ks, x, ok)
+}
+
+func sortedSetOf(ks *keyspace, x table.Entry, ok bool) (SortedSet, error) {
 	if !ok {
 		return SortedSet{}, nil
 	}
@@ -84,7 +95,7 @@ func (z SortedSet) Rank(member []byte) (rank int, ok bool) {
 	if z.pack == nil {
 		return 0, false
 	}
-	rank = packSpan(z.pack, func(x listpack.Element, _ int) bool { return !x.Equal(member) })
+	rank = packSpan(z.pack, 0, func(x listpack.Element, _ int) bool { return !x.Equal(member) })
 	return rank, rank < z.Len()
 }
 
@@ -130,7 +141,7 @@ func (z SortedSet) SpanOfScores(r ScoreRange) (from, to int) {
 		return score < bound || orEqual && score == bound
 	}
 	n := 0
-	to = packSpan(z.pack, func(_ listpack.Element, scorePos int) bool {
+	to = packSpan(z.pack, 0, func(_ listpack.Element, scorePos int) bool {
 		score := packScore(z.pack, scorePos)
 		if from == n && within(score, r.Min, r.MinOpen) {
 			from++
@@ -153,24 +164,41 @@ type MemberBound struct {
 type MemberRange struct{ Min, Max MemberBound }
 
 // SpanOfMembers is the ranks of the members in a range, from one to before
-// another, of a set in which all have one score. Of others it is what Redis finds
-// when it looks for the first or, with reverse, for the last member in the range
-// and goes on from there (t_zset.c zzlFirstInLexRange, zzlLastInLexRange).
-func (z SortedSet) SpanOfMembers(r MemberRange, reverse bool) (from, to int) {
-	switch {
-	case z.Len() == 0 || r.empty():
+// another, but for the first to skip or, with reverse, the last, of a set in which
+// all have one score. Of others it is what Redis finds that looks for the first
+// (last) member in the range, skips, and goes on as long as members are in it
+// (t_zset.c genericZrangebylexCommand).
+func (z SortedSet) SpanOfMembers(r MemberRange, reverse bool, skip int) (from, to int) {
+	if z.Len() == 0 || r.empty() {
 		return 0, 0
+	}
+	switch {
 	case z.big != nil:
 		from, to = z.big.belowBound(r.Min, r.Min.Open), z.big.belowBound(r.Max, !r.Max.Open)
+		if reverse {
+			to -= min(skip, to)
+		} else {
+			from += skip
+		}
 	case r.Min.isAbove(listpack.Get(z.pack, listpack.Prev(z.pack, listpack.Last(z.pack)))) ||
 		r.Max.isBelow(listpack.Get(z.pack, listpack.First(z.pack))):
 		return 0, 0
 	case reverse:
-		to = packSpanBack(z.pack, r.Max.isBelow)
-		from = packSpanBack(z.pack, func(x listpack.Element) bool { return !r.Min.isAbove(x) })
+		to = packSpanBack(z.pack, z.Len(), r.Max.isBelow)
+		within := func(x listpack.Element) bool { return !r.Min.isAbove(x) }
+		if packSpanBack(z.pack, to, within) == to {
+			return 0, 0
+		}
+		to -= min(skip, to)
+		from = packSpanBack(z.pack, to, within)
 	default:
-		from = packSpan(z.pack, func(x listpack.Element, _ int) bool { return r.Min.isAbove(x) })
-		to = packSpan(z.pack, func(x listpack.Element, _ int) bool { return !r.Max.isBelow(x) })
+		from = packSpan(z.pack, 0, func(x listpack.Element, _ int) bool { return r.Min.isAbove(x) })
+		within := func(x listpack.Element, _ int) bool { return !r.Max.isBelow(x) }
+		if packSpan(z.pack, from, within) == from {
+			return 0, 0
+		}
+		from += min(skip, z.Len())
+		to = packSpan(z.pack, from, within)
 	}
 	return from, max(from, to)
 }
@@ -262,9 +290,29 @@ func (z SortedSet) AppendScore(dst []byte, score float64) []byte {
 	return appendDouble(dst, score)
 }
 
+// Choose visits count of the members, every choice equally likely. The sorted set
+// has so many.
+func (z SortedSet) Choose(count int, visit func(member []byte, score float64)) {
+	if z.big == nil {
+		choose(z.Len(), count, nil, z.eachBytes, func(member, score []byte) { visit(member, readScore(score)) })
+		return
+	}
+	choose(z.Len(), count, z.big.scores, z.eachBytes, func(member, score []byte) { visit(member, readScore(score)) })
+}
+
+// eachBytes is Each with scores as tables have them.
+func (z SortedSet) eachBytes(visit func(member, score []byte) bool) {
+	var value [scoreBytes]byte
+	z.Each(func(member []byte, score float64) bool {
+		putScore(value[:], score)
+		return visit(member, value[:])
+	})
+}
+
 // SortedSetEdit is a sorted set that a transaction changes: begun by
 // EditSortedSet or ReplaceSortedSet, ended by Close. Between them the transaction
-// does nothing else. Members passed in do not alias the sorted set.
+// does nothing else. Members that are passed in do not alias the sorted set, and
+// stay as they are until the next is passed in.
 type SortedSetEdit struct {
 	holder
 	tx   *Tx
@@ -274,6 +322,9 @@ type SortedSetEdit struct {
 	pack []byte
 	big  *sortedSet
 
+	member  []byte // that Find was asked for last
+	pos     int    // where it stands, if the form is packed
+	found   bool
 	changed bool
 }
 
@@ -284,30 +335,27 @@ func (tx *Tx) EditSortedSet(key []byte) (SortedSetEdit, error) {
 	if ok && typeOf(entry.Kind()) != TypeSortedSet {
 		return SortedSetEdit{}, ErrWrongType
 	}
-	return tx.editSortedSet(tx.DB, key, ks, at, entry, ok), nil
+	return tx.editSortedSet(tx.DB, key, holderOf(TypeSortedSet, ks, at, entry, ok)), nil
 }
 
-// ReplaceSortedSet begins a sorted set of so many members, or fewer, none of them
-// longer than longest, in the place of whatever key holds.
+// ReplaceSortedSet begins a sorted set in the place of whatever key holds; it gets
+// one member at least, no more than count, and none longer than longest. No
+// sorted set that was read before is valid then.
 func (tx *Tx) ReplaceSortedSet(key []byte, count, longest int) SortedSetEdit {
-	if _, _, x, ok := tx.find(tx.DB, key); ok {
-		tx.remove(tx.DB, key, x, effect.Overwritten)
-	}
-	ks, at, entry, ok := tx.entry(tx.DB, key)
-	e := tx.editSortedSet(tx.DB, key, ks, at, entry, ok)
+	e := tx.editSortedSet(tx.DB, key, tx.replace(key))
 	if count > int(tx.e.Limits.SortedSetListpackEntries.Load()) || longest > int(tx.e.Limits.SortedSetListpackValue.Load()) {
 		e.kind = kindSortedSetWide
 	}
 	return e
 }
 
-func (tx *Tx) editSortedSet(db int, key []byte, ks *keyspace, at Place, entry table.Entry, ok bool) SortedSetEdit {
-	e := SortedSetEdit{holder: holderOf(TypeSortedSet, ks, at, entry, ok), tx: tx, db: db, key: key, kind: kindSortedSetPack}
+func (tx *Tx) editSortedSet(db int, key []byte, h holder) SortedSetEdit {
+	e := SortedSetEdit{holder: h, tx: tx, db: db, key: key, kind: kindSortedSetPack}
 	switch x := e.object(); {
 	case x != nil:
 		e.kind, e.big = e.stored, x.(*sortedSet)
 	case e.there:
-		e.kind, e.pack = e.stored, append(tx.buf[:0], entry.Value()...)
+		e.kind, e.pack = e.stored, append(tx.buf[:0], e.entry.Value()...)
 	default:
 		e.pack = append(tx.buf[:0], listpack.New(0)...)
 	}
@@ -319,37 +367,55 @@ func (e *SortedSetEdit) View() SortedSet {
 	return SortedSet{pack: e.pack, big: e.big, wide: e.kind == kindSortedSetWide}
 }
 
-// Set gives a member its score, which is not a NaN.
-func (e *SortedSetEdit) Set(member []byte, score float64) {
-	pos := e.View().position(member)
-	e.grow(member, pos == listpack.None)
+// Find is the score of a member, which Put and Take are about then.
+func (e *SortedSetEdit) Find(member []byte) (score float64, ok bool) {
+	e.member = member
+	if e.big != nil {
+		score, e.found = e.big.score(member)
+		return score, e.found
+	}
+	if e.pos = e.View().position(member); e.pos == listpack.None {
+		e.found = false
+		return 0, false
+	}
+	e.found = true
+	return packScore(e.pack, listpack.Next(e.pack, e.pos)), true
+}
+
+// Put gives the member that was found, or not, a score, which is not a NaN.
+func (e *SortedSetEdit) Put(score float64) {
+	e.grow()
 	if score == 0 && e.kind == kindSortedSetPack {
-		// Redis's listpack keeps no sign of a zero. Where it is decided, so that
-		// recovery may find a zero with one among members that are packed by then.
+		// Redis's listpack keeps no sign of a zero. The effect has none either, as
+		// recovery may find a signed one among members that are packed by then.
 		score = 0
 	}
-	e.set(member, score, pos)
-	e.emit(&effect.Effect{Kind: effect.ScoreSet, Field: member, Number: int64(math.Float64bits(score))})
+	e.put(score)
+	e.emit(&effect.Effect{Kind: effect.ScoreSet, Field: e.member, Number: int64(math.Float64bits(score))})
 }
 
-// Remove takes a member out and says whether it was there.
-func (e *SortedSetEdit) Remove(member []byte) bool {
-	if !e.remove(member) {
-		return false
-	}
-	e.emit(&effect.Effect{Kind: effect.ScoreRemove, Field: member})
-	return true
+// Take takes the member out that was found.
+func (e *SortedSetEdit) Take() {
+	e.take()
+	e.emit(&effect.Effect{Kind: effect.ScoreRemove, Field: e.member})
 }
 
-// RemoveSpan takes out the members of the ranks from one to before another.
-func (e *SortedSetEdit) RemoveSpan(from, to int) {
+// RemoveSpan takes out the members of the ranks from one to before another, and
+// visits each.
+func (e *SortedSetEdit) RemoveSpan(from, to int, reverse bool, visit func(member []byte, score float64)) {
 	var member []byte
-	for range to - from {
-		e.View().Range(from, from+1, false, func(m []byte, _ float64) bool {
+	for ; from < to; to-- {
+		at := from
+		if reverse {
+			at = to - 1
+		}
+		e.View().Range(at, at+1, false, func(m []byte, score float64) bool {
 			member = append(member[:0], m...)
+			visit(member, score)
 			return true
 		})
-		e.Remove(member)
+		e.Find(member)
+		e.Take()
 	}
 }
 
@@ -389,22 +455,22 @@ func (e *SortedSetEdit) store() {
 	e.tx.hit = found{}
 }
 
-// grow gives the sorted set the form in which it can have the member; it never
-// goes back, as in Redis.
-func (e *SortedSetEdit) grow(member []byte, isNew bool) {
-	if e.big != nil {
+// grow gives the sorted set the form in which it can have the member that Find was
+// asked for; it never goes back, as in Redis.
+func (e *SortedSetEdit) grow() {
+	if e.big != nil || e.kind == kindSortedSetPack && e.found {
 		return
 	}
 	entries := listpack.Len(e.pack) / 2
-	if isNew {
+	if !e.found {
 		entries++
 	}
 	limits := &e.tx.e.Limits
 	// What an element and its score take beside the member's text.
 	const headBytes = 2*10 + 25
-	addedBytes := len(member) + headBytes
-	if e.kind == kindSortedSetPack && (!isNew || entries <= int(limits.SortedSetListpackEntries.Load()) &&
-		len(member) <= int(limits.SortedSetListpackValue.Load()) && listpack.Fits(e.pack, addedBytes)) {
+	addedBytes := len(e.member) + headBytes
+	if e.kind == kindSortedSetPack && entries <= int(limits.SortedSetListpackEntries.Load()) &&
+		len(e.member) <= int(limits.SortedSetListpackValue.Load()) && listpack.Fits(e.pack, addedBytes) {
 		return
 	}
 	if e.kind = kindSortedSetWide; entries <= wideMaxElements && len(e.pack)+addedBytes <= wideMaxBytes {
@@ -418,43 +484,39 @@ func (e *SortedSetEdit) grow(member []byte, isNew bool) {
 	e.tx.buf, e.pack = e.pack, nil
 }
 
-// set gives a member, which stands at pos if the form is packed, its score.
-func (e *SortedSetEdit) set(member []byte, score float64, pos int) {
+func (e *SortedSetEdit) put(score float64) {
 	if e.big != nil {
-		e.big.set(member, score)
+		e.big.set(e.member, score)
 		return
 	}
-	if pos != listpack.None {
-		e.pack = listpack.DeleteRange(e.pack, pos, 2)
+	if e.found {
+		e.pack = listpack.DeleteRange(e.pack, e.pos, 2)
 	}
-	e.pack = packInsert(e.pack, packPlace(e.pack, member, score), member, score)
+	e.pack = packInsert(e.pack, packPlace(e.pack, e.member, score), e.member, score)
 }
 
-func (e *SortedSetEdit) remove(member []byte) bool {
+func (e *SortedSetEdit) take() {
 	if e.big != nil {
-		return e.big.remove(member)
+		e.big.remove(e.member)
+		return
 	}
-	pos := e.View().position(member)
-	if pos == listpack.None {
-		return false
-	}
-	e.pack = listpack.DeleteRange(e.pack, pos, 2)
-	return true
+	e.pack = listpack.DeleteRange(e.pack, e.pos, 2)
 }
 
 func (tx *Tx) applyScoreSet(db int, x *effect.Effect) {
 	ks, at, entry, ok := tx.entry(db, x.Key)
-	e := tx.editSortedSet(db, x.Key, ks, at, entry, ok)
-	pos := e.View().position(x.Field)
-	e.grow(x.Field, pos == listpack.None)
-	e.set(x.Field, math.Float64frombits(uint64(x.Number)), pos)
+	e := tx.editSortedSet(db, x.Key, holderOf(TypeSortedSet, ks, at, entry, ok))
+	e.Find(x.Field)
+	e.grow()
+	e.put(math.Float64frombits(uint64(x.Number)))
 	e.store()
 }
 
 func (tx *Tx) applyScoreRemove(db int, x *effect.Effect) {
 	ks, at, entry, ok := tx.entry(db, x.Key)
-	e := tx.editSortedSet(db, x.Key, ks, at, entry, ok)
-	if e.there && e.remove(x.Field) {
+	e := tx.editSortedSet(db, x.Key, holderOf(TypeSortedSet, ks, at, entry, ok))
+	if _, there := e.Find(x.Field); there {
+		e.take()
 		e.store()
 	}
 }

@@ -120,29 +120,30 @@ func packPrev(pack []byte, pos int) int {
 	return listpack.Prev(pack, pos)
 }
 
-// packSpan is how many members of the pack come before the first that has
-// passed the predicate, which is asked in order.
-func packSpan(pack []byte, below func(member listpack.Element, scorePos int) bool) (n int) {
-	for pos := listpack.First(pack); pos != listpack.None; n++ {
+// packSpan is the rank of the first member from a rank on for which below does
+// not hold.
+func packSpan(pack []byte, rank int, below func(member listpack.Element, scorePos int) bool) int {
+	for pos := listpack.Index(pack, 2*rank); pos != listpack.None; rank++ {
 		scorePos := listpack.Next(pack, pos)
 		if !below(listpack.Get(pack, pos), scorePos) {
-			return n
+			return rank
 		}
 		pos = listpack.Next(pack, scorePos)
 	}
-	return n
+	return rank
 }
 
-// packSpanBack is packSpan from the end: how many members there are up to the
-// last for which above, which is asked from the end, does not hold.
-func packSpanBack(pack []byte, above func(member listpack.Element) bool) int {
-	n := listpack.Len(pack) / 2
-	for pos := listpack.Last(pack); pos != listpack.None; n-- {
-		pos = listpack.Prev(pack, pos)
-		if !above(listpack.Get(pack, pos)) {
-			return n
-		}
-		pos = listpack.Prev(pack, pos)
+// packSpanBack is the rank behind the last member before a rank for which above
+// does not hold; 0 when there is none.
+func packSpanBack(pack []byte, rank int, above func(member listpack.Element) bool) int {
+	if rank <= 0 {
+		return rank
 	}
-	return n
+	for pos := listpack.Index(pack, 2*(rank-1)); pos != listpack.None; rank-- {
+		if !above(listpack.Get(pack, pos)) {
+			return rank
+		}
+		pos = packPrev(pack, pos)
+	}
+	return rank
 }

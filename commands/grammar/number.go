@@ -5,6 +5,7 @@ package grammar
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"strconv"
 )
@@ -54,24 +55,42 @@ func ParseInt(arg []byte) (int64, bool) {
 // "inf", "infinity"), to the end of the argument, without a leading space; not a
 // NaN, not an overflow, not an underflow to zero.
 func ParseFloat(arg []byte) (float64, bool) {
-	if len(arg) == 0 || bytes.IndexByte(arg, '_') >= 0 {
-		return 0, false
-	}
-	value, err := strconv.ParseFloat(string(arg), 64)
-	if err != nil {
-		// strtod reads hex numbers without an exponent, strconv does not.
-		if !isHex(arg) || bytes.ContainsAny(arg, "pP") {
-			return 0, false
-		}
-		value, err = strconv.ParseFloat(string(arg)+"p0", 64)
-		if err != nil {
-			return 0, false
-		}
-	}
-	if math.IsNaN(value) || value == 0 && !isZero(arg) {
+	value, err := strtod(arg)
+	if err != nil || math.IsNaN(value) || value == 0 && !isZero(arg) {
 		return 0, false
 	}
 	return value, true
+}
+
+// ParseBound reads an end of a range of doubles as Redis's zslParseRange does:
+// whatever strtod reads, up to the end or a NUL. Spaces may come first, nothing at
+// all is 0, and what overflows is infinite; a NaN is none.
+func ParseBound(arg []byte) (float64, bool) {
+	if end := bytes.IndexByte(arg, 0); end >= 0 {
+		arg = arg[:end]
+	}
+	if len(arg) == 0 {
+		return 0, true
+	}
+	value, err := strtod(bytes.TrimLeft(arg, " \t\n\v\f\r"))
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, false
+	}
+	return value, !math.IsNaN(value)
+}
+
+// strtod reads what C's strtod reads to the end of arg, without spaces first.
+// What overflows is infinite and an error of strconv.ErrRange.
+func strtod(arg []byte) (float64, error) {
+	if bytes.IndexByte(arg, '_') >= 0 {
+		return 0, strconv.ErrSyntax
+	}
+	value, err := strconv.ParseFloat(string(arg), 64)
+	if errors.Is(err, strconv.ErrSyntax) && isHex(arg) && !bytes.ContainsAny(arg, "pP") {
+		// strtod reads hex numbers without an exponent, strconv does not.
+		return strconv.ParseFloat(string(arg)+"p0", 64)
+	}
+	return value, err
 }
 
 func isHex(arg []byte) bool {
