@@ -52,6 +52,10 @@ type Lock uint8
 const (
 	// LockKeys locks the shards of the keys that the grammar finds.
 	LockKeys Lock = iota
+	// LockAlone is LockKeys for a handler that may make a key a record, and then
+	// locks an owner that nobody knew of: in a transaction or a script, where others
+	// are locked, it is LockAll.
+	LockAlone
 	// LockAll locks every shard.
 	LockAll
 	// LockNone locks nothing: the handler takes one shard or owner at a time

@@ -207,7 +207,7 @@ func (s *Session) lock(tx *engine.Tx, c *Command, args [][]byte) {
 	case LockAll:
 		tx.LockAll()
 	case LockNone:
-	case LockKeys:
+	case LockKeys, LockAlone:
 		if at := c.grammar.LoneKey(args); at >= 0 {
 			tx.LockPlace(s.place(args[at]))
 			return

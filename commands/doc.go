@@ -150,6 +150,10 @@
 //     always this server's, so AT knows nothing from before the import. Over a
 //     record that is here otherwise a history begins anew: that one is forgotten.
 //     A list comes back as an array; the next MEM.APPEND makes it a list again.
+//   - DUMP of a record is that of a string, its value, and carries the record as it
+//     stands, without history, where a Redis does not look. RESTORE makes it a record
+//     again, at version 1, under a key that may be one; over a key of another type it
+//     is WRONGTYPE, with REPLACE too.
 //   - MEM.DIFF's text is a JSON string; a version that never was makes it null.
 //
 // Rejected: MEM.ROLLBACK under the key's lock from the start, which would read

@@ -59,8 +59,10 @@ func runDump(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
 		}
 		value = dump.AppendList(nil, dump.NodeLimit(tx.ListNodeLimit()), func(visit func(engine.Element)) { l.Range(0, l.Len(), visit) })
 	case engine.TypeMemory:
-		tx.CountHit(p.key, true)
-		return errDumpRecords
+		if value = dumpRecord(tx, p.key); value == nil {
+			w.Null()
+			return nil
+		}
 	default:
 		tx.CountHit(p.key, false)
 		w.Null()
@@ -78,11 +80,12 @@ type restoreParams struct {
 }
 
 func restoreCommand() *Command {
+	set := memSetGrammar()
 	return onData(Declaration{
 		Name: "restore", Family: Generic, Since: "2.6.0",
 		Complexity: "O(1) to create the new key and additional O(N*M) to reconstruct the serialized value, where N is the number of Redis objects composing the value and M their average size. For small string values the time complexity is thus O(1)+O(1*M) where M is small, so simply O(1). However for sorted set values the complexity is O(N*M*log(N)) because inserting values into sorted sets is O(log(N)).",
 		Summary:    "Create a key using the provided serialized value, previously obtained using DUMP.",
-		Flags:      Write | DenyOOM, Categories: []string{"dangerous"},
+		Flags:      Write | DenyOOM, Lock: LockAlone, Categories: []string{"dangerous"},
 		History: []Change{
 			{"3.0.0", "Added the `REPLACE` modifier."},
 			{"5.0.0", "Added the `ABSTTL` modifier."},
@@ -107,10 +110,10 @@ func restoreCommand() *Command {
 				grammar.Opt(grammar.Int[*restoreParams]("frequency", nil).After("FREQ").Since("5.0.0")),
 			),
 		),
-	), runRestore)
+	), func(tx *engine.Tx, p *restoreParams, w *reply.Writer) error { return runRestore(tx, p, set, w) })
 }
 
-func runRestore(tx *engine.Tx, p *restoreParams, w *reply.Writer) error {
+func runRestore(tx *engine.Tx, p *restoreParams, set *grammar.Grammar, w *reply.Writer) error {
 	if !p.replace && tx.Touch(p.key) {
 		return errBusyKey
 	}
@@ -125,11 +128,18 @@ func runRestore(tx *engine.Tx, p *restoreParams, w *reply.Writer) error {
 	if err != nil {
 		return err
 	}
-	replaced := p.replace && tx.Delete(p.key)
 	if deadlineMs != 0 && !p.absolute {
 		// A sum beyond the last millisecond wraps into the past, as in Redis.
 		deadlineMs += tx.NowMs()
 	}
+	if note, ok := dump.Note(p.payload); ok {
+		if err := restoreRecord(tx, p, set, note, deadlineMs); err != nil {
+			return err
+		}
+		w.OK()
+		return nil
+	}
+	replaced := p.replace && tx.Delete(p.key)
 	if deadlineMs == 0 || deadlineMs > tx.NowMs() {
 		restoreValue(tx, p, &value, deadlineMs)
 		tx.Notify(engine.EventGeneric, "restore", p.key)
@@ -171,6 +181,11 @@ func restoreValue(tx *engine.Tx, p *restoreParams, value *dump.Value, deadlineMs
 		tx.SetString(p.key, value.Text, deadlineMs)
 	}
 	tx.SetDeadline(p.key, deadlineMs)
+	p.use(tx)
+}
+
+// use makes the key as much used as the line says.
+func (p *restoreParams) use(tx *engine.Tx) {
 	if tx.LFU() && p.frequency >= 0 {
 		tx.SetFrequency(p.key, uint8(p.frequency))
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,6 +118,44 @@ func alike(t *testing.T, argv []string, ours, theirs string) bool {
 	}
 	return false
 }
+
+// TestRecordsAsStringsInRedis: what DUMP says of a record a Redis restores as its
+// value, also when it looks at every byte, and another server of ours as the record.
+func TestRecordsAsStringsInRedis(t *testing.T) {
+	redis := redistest.Start(t)
+	redis.Do("CONFIG", "SET", "sanitize-dump-payload", "yes")
+	_, c := newTestClient(t)
+	_, other := newTestClient(t)
+	for i, line := range [][]string{
+		{"MEM.SET", "ai:u:s:a", `{"tea":"绿茶"}`, "TAGS", "2", "x", "y", "CONFIDENCE", "0.5", "META", "[1]", "KIND", "semantic", "VALIDUNTIL", "1800000000000"},
+		{"MEM.SET", "ai:u:s:a", "a \"text\"\x00\n", "TEXT", "PIN", "SOURCE", "chat"},
+		{"MEM.SET", "ai:u:s:a", `"` + strings.Repeat("long ", 10000) + `"`, "KIND", "working"},
+		{"MEM.APPEND", "ai:u:s:list", "ITEMS", "2", "1", `{"b":2}`},
+	} {
+		c.say(line...)
+		key := line[1]
+		value, dumped := textsOf(t, []byte(c.say("MEM.GET", key))), textsOf(t, []byte(c.say("DUMP", key)))
+		if have := redis.Do("RESTORE", key, "0", dumped[0], "REPLACE"); string(have) != "+OK\r\n" {
+			t.Fatalf("%d: Redis does not restore it: %s", i, have)
+		}
+		if have := textsOf(t, redis.Do("GET", key)); have[0] != value[0] {
+			t.Errorf("%d: Redis has %.200q, want %.200q", i, have, value)
+		}
+		if have := other.say("RESTORE", key, "0", dumped[0], "REPLACE"); have != "+OK\r\n" {
+			t.Fatalf("%d: %s", i, have)
+		}
+		want := strings.ReplaceAll(c.say("MEM.GET", key, "WITHMETA", "FORMAT", "JSON"), `"version":2`, `"version":1`)
+		if have := other.say("MEM.GET", key, "WITHMETA", "FORMAT", "JSON"); withoutDeadline(have) != withoutDeadline(want) {
+			t.Errorf("%d: restored %.300q, want %.300q", i, have, want)
+		}
+		c.say("DEL", key)
+	}
+}
+
+var deadlineMember = regexp.MustCompile(`^\$\d+|"deadline":(null|\d+)`)
+
+// withoutDeadline takes out what RESTORE is told beside the payload.
+func withoutDeadline(json string) string { return deadlineMember.ReplaceAllString(json, "") }
 
 // TestPayloadsAsRedis has each server restore what the other serialised.
 func TestPayloadsAsRedis(t *testing.T) {

@@ -236,14 +236,6 @@ func (x *importing) line(line *importedLine) (changed bool, err error) {
 // put writes one version as MEM.SET does. One whose number is not above that of
 // what stands begins anew.
 func (x *importing) put(line *importedLine, version *importedRecord, was asWritten) error {
-	arguments, err := version.arguments(was.passed)
-	if err != nil {
-		return err
-	}
-	p := x.set.NewParams().(*memSetParams)
-	if err := x.set.Parse(arguments, p); err != nil {
-		return err
-	}
 	if n := len(version.Vector); n > 0 && !was.passed {
 		// A draft knows only the vectors that were there before it.
 		if err := memory.CheckDimensions(n, x.dimensions); err != nil {
@@ -251,15 +243,13 @@ func (x *importing) put(line *importedLine, version *importedRecord, was asWritt
 		}
 		x.dimensions = n
 	}
-	var outcome memory.Status
-	p.was, p.write.returns, p.write.outcome = was, returnStatus, &outcome
 	if stood, ok, _ := x.tx.Standing(line.key.Text); ok && was.version != 0 {
 		var r memory.Record
 		if mustDecode(stood.Bytes, &r); r.Version >= was.version {
 			x.end(line.key.Text)
 		}
 	}
-	return runMemSet(x.tx, p, nil)
+	return version.put(x.tx, x.set, was)
 }
 
 // end forgets a record.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"reminis/commands/grammar"
 	"reminis/engine"
 	"reminis/engine/memory"
 	"reminis/engine/schema"
@@ -163,6 +164,21 @@ func (v *importedRecord) was(tx *engine.Tx, stands bool) asWritten {
 		w.schema = []byte(v.Schema)
 	}
 	return w
+}
+
+// put writes the version as MEM.SET does, whose grammar set is.
+func (v *importedRecord) put(tx *engine.Tx, set *grammar.Grammar, was asWritten) error {
+	arguments, err := v.arguments(was.passed)
+	if err != nil {
+		return err
+	}
+	p := set.NewParams().(*memSetParams)
+	if err := set.Parse(arguments, p); err != nil {
+		return err
+	}
+	var outcome memory.Status
+	p.was, p.write.returns, p.write.outcome = was, returnStatus, &outcome
+	return runMemSet(tx, p, nil)
 }
 
 // arguments are those of the MEM.SET that writes the version. One that has passed

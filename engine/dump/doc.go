@@ -22,6 +22,9 @@
 // (9), their lists (1, 10, 14), the packed sets of newer ones, listpack (20), and
 // the versions up to 12, in which these types are the same.
 //
+// Between a value and the footer there may be a note (payload.go), which is this
+// server's own: what a memory record has beside its value.
+//
 // # Trust
 //
 // Bytes come from anybody. A reader never panics, never reads beyond its bytes,

@@ -277,6 +277,28 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// A note is found behind any value, is none of another payload's, and is never
+// longer than what is there.
+func TestNote(t *testing.T) {
+	value := AppendStringValue(nil, []byte("value"))
+	for _, text := range []string{"", "a note", strings.Repeat("long", 1000)} {
+		payload := Seal(AppendNote(bytes.Clone(value), []byte(text)))
+		note, ok := Note(payload)
+		if !ok || string(note) != text || Verify(payload) != nil {
+			t.Errorf("%q: %q, %t", text, note, ok)
+		}
+		read, err := NewReader(payload, Limits{StringBytes: 1 << 20, TotalBytes: 1 << 20}).Value()
+		if err != nil || string(read.Text) != "value" {
+			t.Errorf("%q: the value is %q, %v", text, read.Text, err)
+		}
+	}
+	for _, payload := range [][]byte{nil, Seal(value), Seal(nil), Seal([]byte(noteMark)), Seal([]byte("\xff\xff\xff\xff" + noteMark)), Seal([]byte("abc\x04\x00\x00\x00" + noteMark))} {
+		if note, ok := Note(payload); ok {
+			t.Errorf("%q has the note %q", payload, note)
+		}
+	}
+}
+
 func TestVerify(t *testing.T) {
 	good := Seal(AppendStringValue(nil, []byte("hello")))
 	if err := Verify(good); err != nil {

@@ -30,6 +30,33 @@ func Seal(value []byte) []byte {
 	return binary.LittleEndian.AppendUint64(value, Checksum(0, value))
 }
 
+// noteMark ends a note.
+const noteMark = "reminis1"
+
+// noteBytes is the size of what follows a note's text.
+const noteBytes = 4 + len(noteMark)
+
+// AppendNote adds to a value what is said beside it, which Redis does not read: it
+// stands between the value and the footer, where a payload may have anything.
+func AppendNote(value, note []byte) []byte {
+	value = append(value, note...)
+	value = binary.LittleEndian.AppendUint32(value, uint32(len(note)))
+	return append(value, noteMark...)
+}
+
+// Note is what a payload says beside its value; ok is false when that is nothing.
+func Note(payload []byte) (note []byte, ok bool) {
+	at := len(payload) - footerBytes - noteBytes
+	if at < 0 || string(payload[at+4:at+noteBytes]) != noteMark {
+		return nil, false
+	}
+	size := int64(binary.LittleEndian.Uint32(payload[at:]))
+	if size > int64(at) {
+		return nil, false
+	}
+	return payload[at-int(size) : at], true
+}
+
 // Verify checks the footer of a payload.
 func Verify(payload []byte) error {
 	at := len(payload) - footerBytes

@@ -1,0 +1,69 @@
+package commands
+
+import (
+	"encoding/json"
+
+	"reminis/commands/grammar"
+	"reminis/engine"
+	"reminis/engine/dump"
+	"reminis/engine/memory"
+)
+
+// This file owns memory records as DUMP and RESTORE carry them: to a Redis a string,
+// the record's value; beside that, where a Redis does not look, the record as
+// MEM.EXPORT writes it. It must not know the form of a payload.
+
+// dumpRecord is a record as a value of a payload, without its history; nil when
+// it may not be read.
+func dumpRecord(tx *engine.Tx, text []byte) []byte {
+	key, err := tx.Layout().ParseKey(text)
+	if err != nil {
+		return nil
+	}
+	s, ok, err := tx.Record(text)
+	tx.CountHit(text, ok)
+	tx.NoteRead(key, s.Bytes)
+	if err != nil || !ok {
+		return nil
+	}
+	var r memory.Record
+	s.Decode(&r)
+	fields := append(memory.AppendRecordFields(nil, text, &r, s.DeadlineMs), textField(&r))
+	return dump.AppendNote(dump.AppendStringValue(nil, r.Value), memory.AppendJSON(nil, fields))
+}
+
+// restoreRecord makes a key the record that a payload says, as MEM.SET does, with
+// every check. A record that it replaces is forgotten in the same change; of
+// another type there can be none.
+func restoreRecord(tx *engine.Tx, p *restoreParams, set *grammar.Grammar, note []byte, deadlineMs int64) error {
+	key, err := tx.Layout().ParseKey(p.key)
+	if err != nil {
+		return err
+	}
+	var r importedRecord
+	if json.Unmarshal(note, &r) != nil {
+		return errDumpFormat
+	}
+	r.Key, r.deadlineMs = string(p.key), deadlineMs
+	was := asWritten{createdMs: r.Created, lasts: deadlineMs == 0}
+	if _, _, err := tx.Standing(p.key); err != nil {
+		return err
+	}
+	tx.Draft([]memory.Key{key})
+	event := tx.NewEvent()
+	tx.ForgetRecord(p.key, &event)
+	stored := deadlineMs == 0 || deadlineMs > tx.NowMs()
+	if stored {
+		err = r.put(tx, set, was)
+	}
+	if err != nil {
+		tx.Discard()
+		return err
+	}
+	tx.Publish()
+	if stored {
+		p.use(tx)
+		tx.Notify(engine.EventGeneric, "restore", p.key)
+	}
+	return nil
+}
