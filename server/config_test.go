@@ -108,7 +108,7 @@ func TestLoadErrors(t *testing.T) {
 		{"shutdown-on-sigint save nosave", "line 1", "shutdown options SAVE and NOSAVE can't be used simultaneously"},
 		{"mem-idempotency-window soon", "line 1", "argument must be a duration such as 30m, 24h or 7d"},
 		// What would protect less or serve another topology stops the start.
-		{"tls-port 6380", "line 1", "this directive is not supported"},
+		{"masterauth secret", "line 1", "this directive is not supported"},
 		{"user foo on\nuser foo off", "line 2", "Error in user declaration 'foo': Duplicate user found. A user can only be defined once in config files"},
 		{`rename-command FLUSHALL ""`, "line 1", "this directive is not supported"},
 		{"replicaof 10.0.0.1 6379", "line 1", "this directive is not supported"},
@@ -239,7 +239,7 @@ func TestConfigSet(t *testing.T) {
 		{[]string{"timeout", "1", "timeout", "2"}, "CONFIG SET failed (possibly related to argument 'timeout') - duplicate parameter"},
 		{[]string{"hash-max-listpack-entries", "1", "hash-max-ziplist-entries", "2"}, "CONFIG SET failed (possibly related to argument 'hash-max-ziplist-entries') - duplicate parameter"},
 		{[]string{"timeout"}, "syntax error"},
-		{[]string{"tls-port", "1"}, "CONFIG SET failed (possibly related to argument 'tls-port') - this directive is not supported, and ignoring it would not be safe"},
+		{[]string{"masterauth", "x"}, "CONFIG SET failed (possibly related to argument 'masterauth') - this directive is not supported, and ignoring it would not be safe"},
 	} {
 		c := DefaultConfig()
 		err := c.Set(test.pairs, true)

@@ -40,6 +40,15 @@
 // rejected: it costs 10 to 20 % more than these loops, and its callbacks do not
 // let the commands of all ready connections be prefetched together.
 //
+// # TLS
+//
+// A connection of tls-port shakes hands beside the accepting, within ten seconds,
+// before it is admitted; then it has a goroutine, as it is no plain socket. Go's TLS
+// is used as it is: suites of TLS 1.3 cannot be chosen (tls-ciphersuites), keys with
+// a passphrase are refused, sessions are resumed by tickets whatever
+// tls-session-caching says, and tls-dh-params-file has no effect, since no suite
+// with plain Diffie-Hellman is spoken.
+//
 // # When replies leave
 //
 // Each session's gate is the highest journal sequence that its replies depend

@@ -25,12 +25,19 @@ import (
 type listener struct {
 	net.Listener
 	server *Server
-	// address is as the settings have it.
-	address string
-	closed  chan struct{}
+	// at is the address as the settings have it.
+	at     address
+	closed chan struct{}
 	// accepts says that accept was started; ended is closed when it has ended.
 	accepts atomic.Bool
 	ended   chan struct{}
+}
+
+// An address is where to listen: a host and port, or a path; optional hosts begin
+// with '-'.
+type address struct {
+	text   string
+	secure bool // TLS is spoken there
 }
 
 // A handover is an accepted connection that redcon still holds. Once it is
@@ -59,6 +66,9 @@ func (h *handover) Close() error {
 // nothing listens. "bind" entries that begin with '-' may fail to exist.
 func (s *Server) Listen() error {
 	settings := s.settings()
+	if err := s.loadTLS(settings); err != nil {
+		return err
+	}
 	opened, err := s.openTCP(tcpAddresses(settings))
 	if err != nil {
 		return err
@@ -69,19 +79,20 @@ func (s *Server) Listen() error {
 			closeAll(opened)
 			return fmt.Errorf("listening on %s: %w", path, err)
 		}
-		opened = append(opened, s.newListener(ln, path))
+		opened = append(opened, s.newListener(ln, address{text: path}))
 	}
 	return s.serve(opened)
 }
 
-// Relisten makes the TCP listeners those of next: for CONFIG SET port and bind.
+// Relisten makes the TCP listeners those of next: for CONFIG SET port, tls-port and
+// bind.
 // On an error the old ones listen again, if the system lets them.
 func (s *Server) Relisten(next *Settings) error {
 	wanted := tcpAddresses(next)
 	s.mu.Lock()
 	var kept, removed []*listener
 	for _, l := range s.listeners {
-		at := slices.Index(wanted, l.address)
+		at := slices.Index(wanted, l.at)
 		switch {
 		case at >= 0:
 			wanted = slices.Delete(wanted, at, at+1)
@@ -106,45 +117,53 @@ func (s *Server) Relisten(next *Settings) error {
 	return s.serve(opened)
 }
 
-// FollowConfig has CONFIG SET port and bind move the listeners.
+// FollowConfig has CONFIG SET move the listeners and read certificates anew.
 func (s *Server) FollowConfig(c *Config) {
 	for name, text := range map[string]configText{
-		"port": "Unable to listen on this port. Check server logs.",
-		"bind": "Failed to bind to specified addresses.",
+		"port":     "Unable to listen on this port. Check server logs.",
+		"tls-port": "Unable to listen on this port. Check server logs.",
+		"bind":     "Failed to bind to specified addresses.",
 	} {
 		c.OnChange(func(next *Settings) error {
-			if s.Relisten(next) != nil {
+			if s.loadTLS(next) != nil || s.Relisten(next) != nil {
 				return text
 			}
 			return nil
 		}, name)
 	}
+	c.OnChange(func(next *Settings) error {
+		if s.loadTLS(next) != nil {
+			return configText("Unable to update TLS configuration. Check server logs.")
+		}
+		return nil
+	}, "tls-cert-file", "tls-key-file", "tls-ca-cert-file", "tls-ca-cert-dir", "tls-auth-clients", "tls-protocols", "tls-ciphers")
 }
 
 // Serve begins to accept from a listener made elsewhere, which it owns from
 // then on. It returns at once.
 func (s *Server) Serve(ln net.Listener) error {
-	return s.serve([]*listener{s.newListener(ln, ln.Addr().String())})
+	return s.serve([]*listener{s.newListener(ln, address{text: ln.Addr().String()})})
 }
 
-func (s *Server) newListener(ln net.Listener, address string) *listener {
-	return &listener{Listener: ln, server: s, address: address, closed: make(chan struct{}), ended: make(chan struct{})}
+func (s *Server) newListener(ln net.Listener, at address) *listener {
+	return &listener{Listener: ln, server: s, at: at, closed: make(chan struct{}), ended: make(chan struct{})}
 }
 
 // openTCP listens on all addresses or on none.
-func (s *Server) openTCP(addresses []string) ([]*listener, error) {
+func (s *Server) openTCP(addresses []address) ([]*listener, error) {
 	var opened []*listener
-	for _, address := range addresses {
-		ln, err := listenTCP(strings.TrimPrefix(address, "-"))
-		if address[0] == '-' && addressMissing(err) {
-			s.log.Warn("an optional bind address is not there", "addr", address[1:])
+	for _, at := range addresses {
+		host, optional := strings.CutPrefix(at.text, "-")
+		ln, err := listenTCP(host)
+		if optional && addressMissing(err) {
+			s.log.Warn("an optional bind address is not there", "addr", host)
 			continue
 		}
 		if err != nil {
 			closeAll(opened)
-			return nil, fmt.Errorf("listening on %s: %w", address, err)
+			return nil, fmt.Errorf("listening on %s: %w", host, err)
 		}
-		opened = append(opened, s.newListener(ln, address))
+		opened = append(opened, s.newListener(ln, at))
 	}
 	return opened, nil
 }
@@ -170,10 +189,10 @@ func closeAll(listeners []*listener) {
 	}
 }
 
-func addressesOf(listeners []*listener) []string {
-	addresses := make([]string, len(listeners))
+func addressesOf(listeners []*listener) []address {
+	addresses := make([]address, len(listeners))
 	for i, l := range listeners {
-		addresses[i] = l.address
+		addresses[i] = l.at
 	}
 	return addresses
 }
@@ -201,7 +220,11 @@ func (l *listener) accept() {
 		func(conn redcon.Conn) bool {
 			backoff = acceptBackoffMinMs
 			if h, ok := conn.NetConn().(*handover); ok && h.taken.CompareAndSwap(false, true) {
-				l.server.admit(h.Conn)
+				if l.at.secure {
+					l.server.secure(h.Conn)
+				} else {
+					l.server.admit(h.Conn)
+				}
 			}
 			return false
 		}, nil)
@@ -254,17 +277,20 @@ func (l *listener) close() {
 	}
 }
 
-// tcpAddresses are the settings' addresses with their port.
-func tcpAddresses(settings *Settings) []string {
-	if settings.Port == 0 {
+// tcpAddresses are the settings' addresses with their ports.
+func tcpAddresses(settings *Settings) []address {
+	return append(addressesAt(settings.Bind, settings.Port, false), addressesAt(settings.Bind, settings.TLSPort, true)...)
+}
+
+func addressesAt(bind []string, number int, secure bool) []address {
+	if number == 0 {
 		return nil
 	}
-	port := strconv.Itoa(settings.Port)
-	bind := settings.Bind
+	port := strconv.Itoa(number)
 	if len(bind) == 0 {
 		bind = []string{"*"}
 	}
-	addresses := make([]string, 0, len(bind))
+	addresses := make([]address, 0, len(bind))
 	for _, host := range bind {
 		optional := strings.HasPrefix(host, "-")
 		host = strings.TrimPrefix(host, "-")
@@ -274,11 +300,11 @@ func tcpAddresses(settings *Settings) []string {
 		case "::*":
 			host = "::"
 		}
-		address := net.JoinHostPort(host, port)
+		text := net.JoinHostPort(host, port)
 		if optional {
-			address = "-" + address
+			text = "-" + text
 		}
-		addresses = append(addresses, address)
+		addresses = append(addresses, address{text, secure})
 	}
 	return addresses
 }

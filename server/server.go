@@ -5,12 +5,14 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -56,6 +58,13 @@ type Server struct {
 	accepting  sync.WaitGroup
 	done       chan struct{}
 	background sync.WaitGroup
+
+	// tls is what new connections of a TLS port get. handshakes counts those under
+	// way, which end with handshaking.
+	tls            atomic.Pointer[tls.Config]
+	handshakes     atomic.Int64
+	handshaking    context.Context
+	stopHandshakes context.CancelFunc
 }
 
 // loopDriver is an event loop as the server sees it.
@@ -94,6 +103,7 @@ func New(options Options) (*Server, error) {
 	if s.log == nil {
 		s.log = slog.Default()
 	}
+	s.handshaking, s.stopHandshakes = context.WithCancel(context.Background())
 	s.syncer = newSyncer(s)
 	s.spare = newGoroutineDriver(s)
 	for range s.settings().IOThreads {
@@ -145,7 +155,8 @@ func (s *Server) admit(conn net.Conn) {
 
 // choose gives the session its driver and returns what starts it.
 func (s *Server) choose(session *session, conn net.Conn) (start func()) {
-	if len(s.loops) == 0 {
+	// Only a plain socket has a descriptor to wait for.
+	if _, plain := conn.(syscall.Conn); len(s.loops) == 0 || !plain {
 		return s.spare.prepare(session, conn)
 	}
 	loop := s.loops[s.turn.Add(1)%uint64(len(s.loops))]
@@ -194,6 +205,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	listeners := s.listeners
 	s.listeners = nil
 	s.mu.Unlock()
+	s.stopHandshakes()
 	closeAll(listeners)
 	s.accepting.Wait()
 	err := s.stopLoops(ctx)

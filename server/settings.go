@@ -30,6 +30,9 @@ type Settings struct {
 	// with '-' may be missing on this host.
 	Port int
 	Bind []string
+	// TLSPort is the port for TLS, 0 for none.
+	TLSPort int
+	TLS     TLSSettings
 	// UnixSocket is a path, "" for none, with permission bits (0: as umask has it).
 	UnixSocket           string
 	UnixSocketPermission int
