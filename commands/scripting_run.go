@@ -138,7 +138,7 @@ func (r *scriptRun) admit(c *Command, argv [][]byte) error {
 	if c.is(NoScript) {
 		return errScriptRefused
 	}
-	s.lens = nil
+	s.lens, s.confined = nil, false
 	if limits := s.account.Limits(); limits != nil {
 		if denial := s.judge(limits, c, argv); denial != acl.Allowed {
 			return errDeniedScript(denial)

@@ -184,20 +184,18 @@ func (f *follower) spliceElement(keyspace uint32, e *effect.Effect) error {
 			f.put(at, value)
 		}
 	}
-	var old []byte
+	size, from, to := int64(0), e.Number, e.Number+e.Count
 	if f.present(at) {
-		old = f.overlay.value(at)
+		size = int64(len(f.overlay.value(at)))
 	}
-	size, from, to := int64(len(old)), e.Number, e.Number+e.Count
 	if from < 0 || e.Count < 0 || to < from || to > size {
 		return fmt.Errorf("it replaces %d bytes at %d of %d", e.Count, from, size)
 	}
-	if from == size && old != nil {
-		copy(f.extend(at, int(size)+len(e.Value))[size:], e.Value)
-		return nil
+	if f.present(at) {
+		f.overlay.splice(at, int(from), int(to), e.Value)
+	} else {
+		f.put(at, e.Value)
 	}
-	f.value = append(append(append(f.value[:0], old[:from]...), e.Value...), old[to:]...)
-	f.put(at, f.value)
 	return nil
 }
 

@@ -179,6 +179,18 @@ func (o *overlay) extend(n uint32, size int) []byte {
 	return grown
 }
 
+// splice replaces the bytes of a row's value between two offsets. It grows as
+// extend does: a block of a list that is pushed to at its front, too, costs what is
+// pushed.
+func (o *overlay) splice(n uint32, from, to int, added []byte) {
+	sizeBytes := int(o.rows[n].valueLen)
+	size := sizeBytes - (to - from) + len(added)
+	value := o.extend(n, max(sizeBytes, size))
+	copy(value[from+len(added):], value[to:sizeBytes])
+	copy(value[from:], added)
+	o.rows[n].valueLen = uint32(size)
+}
+
 // sorted lists the rows to be written, in order of their keys.
 func (o *overlay) sorted() []uint32 {
 	items := make([]sortItem, 0, len(o.rows))
