@@ -37,19 +37,6 @@ func (g *listRig) open() *Engine {
 	return Open(Options{Databases: 1, Journal: g.tape, Clock: &fakeClock{ms: 1_000_000}})
 }
 
-// value draws integers, short and long texts; few are larger than a block.
-func (g *listRig) value(longest int) string {
-	switch g.r.IntN(12) {
-	case 0, 1, 2:
-		return strconv.FormatInt(g.r.Int64()>>g.r.IntN(64), 10)
-	case 3:
-		return strings.Repeat("y", g.r.IntN(longest+1))
-	case 4:
-		return ""
-	}
-	return fmt.Sprintf("value %d", g.r.IntN(1000))
-}
-
 func (g *listRig) do(f func(tx *Tx)) {
 	tx := g.e.Begin()
 	tx.LockKeys([][]byte{listKey})
@@ -63,43 +50,57 @@ func (g *listRig) do(f func(tx *Tx)) {
 
 // step changes list and slice alike; growth is out of ten how many steps add.
 func (g *listRig) step(growth, longest int) {
-	n := len(g.want)
-	if g.r.IntN(10) >= growth && n > 0 {
-		first := pickEnd(g.r, n)
-		count := 1 + g.r.IntN(min(n-first, 1+g.r.IntN(20)))
-		g.do(func(tx *Tx) { tx.ListRemove(listKey, first, count) })
-		g.want = slices.Delete(g.want, first, first+count)
-		return
+	change, want := listChange(g.t, g.r, g.want, growth, longest)
+	g.do(func(tx *Tx) { change(tx, listKey) })
+	g.want = want
+}
+
+// listChange draws a change of a list and what the list is after it. growth is out
+// of ten how many changes add, longest the length of some elements.
+func listChange(t *testing.T, r *rand.Rand, list []string, growth, longest int) (change func(tx *Tx, key []byte), after []string) {
+	n := len(list)
+	if r.IntN(10) >= growth && n > 0 {
+		first := pickEnd(r, n)
+		count := 1 + r.IntN(min(n-first, 1+r.IntN(20)))
+		return func(tx *Tx, key []byte) { tx.ListRemove(key, first, count) }, slices.Concat(list[:first], list[first+count:])
 	}
-	value := g.value(longest)
-	switch op := g.r.IntN(8); {
+	value := listValue(r, longest)
+	switch op := r.IntN(8); {
 	case op < 4 || n == 0:
 		front := op%2 == 0
-		values := make([][]byte, 1+g.r.IntN(1+g.r.IntN(40)))
+		values := make([][]byte, 1+r.IntN(1+r.IntN(40)))
 		for i := range values {
-			values[i] = []byte(g.value(longest))
-		}
-		g.do(func(tx *Tx) {
-			if have := tx.ListPush(listKey, front, values); have != n+len(values) {
-				g.t.Fatalf("ListPush answers %d, want %d", have, n+len(values))
-			}
-		})
-		for _, v := range values {
+			values[i] = []byte(listValue(r, longest))
 			if front {
-				g.want = slices.Insert(g.want, 0, string(v))
+				list = slices.Concat([]string{string(values[i])}, list)
 			} else {
-				g.want = append(g.want, string(v))
+				list = slices.Concat(list, []string{string(values[i])})
 			}
 		}
+		return func(tx *Tx, key []byte) {
+			if have := tx.ListPush(key, front, values); have != n+len(values) {
+				t.Fatalf("ListPush answers %d, want %d", have, n+len(values))
+			}
+		}, list
 	case op < 6:
-		at := g.r.IntN(n + 1)
-		g.do(func(tx *Tx) { tx.ListInsert(listKey, at, []byte(value)) })
-		g.want = slices.Insert(g.want, at, value)
-	default:
-		at := g.r.IntN(n)
-		g.do(func(tx *Tx) { tx.ListSet(listKey, at, []byte(value)) })
-		g.want[at] = value
+		at := r.IntN(n + 1)
+		return func(tx *Tx, key []byte) { tx.ListInsert(key, at, []byte(value)) }, slices.Concat(list[:at], []string{value}, list[at:])
 	}
+	at := r.IntN(n)
+	return func(tx *Tx, key []byte) { tx.ListSet(key, at, []byte(value)) }, slices.Concat(list[:at], []string{value}, list[at+1:])
+}
+
+// listValue draws integers, short and long texts; few are larger than a block.
+func listValue(r *rand.Rand, longest int) string {
+	switch r.IntN(12) {
+	case 0, 1, 2:
+		return strconv.FormatInt(r.Int64()>>r.IntN(64), 10)
+	case 3:
+		return strings.Repeat("y", r.IntN(longest+1))
+	case 4:
+		return ""
+	}
+	return fmt.Sprintf("value %d", r.IntN(1000))
 }
 
 // pickEnd is an index, often the first or the last.

@@ -47,10 +47,13 @@ type modelValue struct {
 	hash       map[string]string
 	set        map[string]bool
 	scores     map[string]float64
+	list       []string
 	deadlineMs int64
 }
 
-func (v modelValue) isString() bool { return v.hash == nil && v.set == nil && v.scores == nil }
+func (v modelValue) isString() bool {
+	return v.hash == nil && v.set == nil && v.scores == nil && v.list == nil
+}
 
 func (v modelValue) clone() modelValue {
 	v.hash, v.set, v.scores = maps.Clone(v.hash), maps.Clone(v.set), maps.Clone(v.scores)
@@ -105,6 +108,10 @@ func (m model) String(now int64) string {
 			}
 			if v.scores != nil {
 				out += fmt.Sprintf("%d %q = sorted set @%d%s\n", db, key, v.deadlineMs, scoresText(v.scores))
+				continue
+			}
+			if v.list != nil {
+				out += fmt.Sprintf("%d %q = list @%d %q\n", db, key, v.deadlineMs, v.list)
 				continue
 			}
 			out += fmt.Sprintf("%d %q = hash @%d", db, key, v.deadlineMs)
@@ -164,6 +171,14 @@ func contents(t *testing.T, e *Engine) string {
 					t.Fatalf("%q: members %q, length %d", key, members, s.Len())
 				}
 				out += fmt.Sprintf("%d %q = set @%d %q\n", db, key, ms, members)
+			case TypeList:
+				l, err := tx.List([]byte(key))
+				if err != nil {
+					t.Fatal(err)
+				}
+				list := []string{}
+				l.Range(0, l.Len(), func(x Element) { list = append(list, string(x.AppendTo(nil))) })
+				out += fmt.Sprintf("%d %q = list @%d %q\n", db, key, ms, list)
 			case TypeSortedSet:
 				out += fmt.Sprintf("%d %q = sorted set @%d%s\n", db, key, ms, sortedSetText(t, tx, key))
 			}
@@ -279,7 +294,7 @@ func (w *world) step() {
 	tx.DB = db
 	now := w.clock.ms
 	v, exists := w.m.get(db, key, now)
-	switch op := w.r.IntN(18); op {
+	switch op := w.r.IntN(21); op {
 	case 0, 1, 2:
 		value, ms := w.value(), w.deadline()
 		tx.LockKeys([][]byte{[]byte(key)})
@@ -355,6 +370,11 @@ func (w *world) step() {
 		if !exists || v.scores != nil {
 			w.editScores(tx, db, key, v)
 		}
+	case 18, 19, 20:
+		tx.LockKeys([][]byte{[]byte(key)})
+		if !exists || v.list != nil {
+			w.stepList(tx, db, key, v)
+		}
 	default:
 		tx.LockKeys([][]byte{[]byte(key), []byte(other)})
 		if !exists || v.set != nil {
@@ -403,6 +423,23 @@ func (w *world) editScores(tx *Tx, db int, key string, v modelValue) {
 	if w.m[db][key] = (modelValue{scores: scores, deadlineMs: v.deadlineMs}); len(scores) == 0 {
 		delete(w.m[db], key)
 	}
+}
+
+// stepList changes a list now and then so often that it has many blocks.
+func (w *world) stepList(tx *Tx, db int, key string, v modelValue) {
+	list := v.list
+	growth := 1 + w.r.IntN(9)
+	for range 1 + w.r.IntN(3)*w.r.IntN(60) {
+		var change func(tx *Tx, key []byte)
+		change, list = listChange(w.t, w.r, list, growth, 1000)
+		change(tx, []byte(key))
+		if len(list) == 0 {
+			// The key goes with its last element, and its deadline with it.
+			delete(w.m[db], key)
+			return
+		}
+	}
+	w.m[db][key] = modelValue{list: list, deadlineMs: v.deadlineMs}
 }
 
 func (w *world) move(tx *Tx, db int, key, other string, v modelValue, exists bool) {
