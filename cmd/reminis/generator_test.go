@@ -111,7 +111,7 @@ func (g *generator) data() []string {
 	if g.r.IntN(12) < g.records {
 		return g.record()
 	}
-	switch g.r.IntN(19) {
+	switch g.r.IntN(22) {
 	case 0, 1, 2:
 		return g.setting()
 	case 3, 4, 5:
@@ -126,6 +126,8 @@ func (g *generator) data() []string {
 		return g.reading()
 	case 15, 16, 17:
 		return g.set()
+	case 18, 19, 20:
+		return g.list()
 	}
 	return g.database()
 }
@@ -225,6 +227,39 @@ func (g *generator) set() []string {
 	return line
 }
 
+// index is a place near an end of a list, or within.
+func (g *generator) index() string { return fmt.Sprint(g.r.IntN(60) - 30) }
+
+func (g *generator) list() []string {
+	key, end := g.key(), pick(g.r, "LEFT", "RIGHT")
+	switch g.r.IntN(16) {
+	case 0:
+		return []string{pick(g.r, "LPOP", "RPOP"), key}
+	case 1:
+		return []string{pick(g.r, "LPOP", "RPOP"), key, fmt.Sprint(g.r.IntN(20))}
+	case 2:
+		return []string{"LSET", key, g.index(), g.value()}
+	case 3, 4:
+		return []string{"LINSERT", key, pick(g.r, "BEFORE", "AFTER"), g.element(), g.value()}
+	case 5:
+		return []string{"LREM", key, fmt.Sprint(g.r.IntN(7) - 3), g.element()}
+	case 6:
+		return []string{"LTRIM", key, fmt.Sprint(g.r.IntN(4)), fmt.Sprint(-g.r.IntN(4) - 1)}
+	case 7:
+		return []string{"LRANGE", key, g.index(), g.index()}
+	case 8, 9:
+		return []string{"LMOVE", key, g.key(), end, pick(g.r, "LEFT", "RIGHT")}
+	}
+	line := []string{pick(g.r, "LPUSH", "RPUSH", "RPUSH", "LPUSHX", "RPUSHX"), key}
+	for range 1 + g.r.IntN(1+g.r.IntN(40)) {
+		line = append(line, pick(g.r, g.element(), g.value()))
+	}
+	return line
+}
+
+// element is a text that lists often have.
+func (g *generator) element() string { return fmt.Sprint(g.r.IntN(12)) }
+
 func (g *generator) deadline() []string {
 	key := g.key()
 	line := []string{"PERSIST", key}
@@ -274,7 +309,7 @@ func (g *generator) reading() []string {
 	case 4:
 		return []string{"EXISTS", key, key, g.key()}
 	}
-	return []string{pick(g.r, "GET", "STRLEN", "BITCOUNT", "TYPE", "PTTL", "PEXPIRETIME", "HLEN", "SCARD"), key}
+	return []string{pick(g.r, "GET", "STRLEN", "BITCOUNT", "TYPE", "PTTL", "PEXPIRETIME", "HLEN", "SCARD", "LLEN"), key}
 }
 
 func (g *generator) database() []string {

@@ -70,10 +70,13 @@ func wrongTypeLines() map[string][]string {
 	onStrings += "|PFADD %s x|PFCOUNT %s|PFCOUNT %s other|PFMERGE %s|PFMERGE other %s|PFDEBUG ENCODING %s"
 	onSets := "SADD %s m|SREM %s m|SMOVE %s other m|SISMEMBER %s m|SMISMEMBER %s m|SCARD %s|SMEMBERS %s|SPOP %s|SPOP %s 2|SRANDMEMBER %s|" +
 		"SRANDMEMBER %s 2|SSCAN %s 0|SINTER %s|SINTER other %s|SUNION %s|SDIFF %s|SINTERCARD 1 %s|SINTERSTORE other %s|SUNIONSTORE other %s|SDIFFSTORE other %s"
+	onLists := "LPUSH %s a|RPUSH %s a|LPUSHX %s a|RPUSHX %s a|LPOP %s|RPOP %s 2|LLEN %s|LINDEX %s 0|LRANGE %s 0 1|LSET %s 0 a|LPOS %s a|LINSERT %s BEFORE a b|" +
+		"LREM %s 0 a|LTRIM %s 0 1|LMOVE %s other LEFT LEFT|RPOPLPUSH %s other|LMPOP 1 %s LEFT|BLPOP %s 0|BRPOP %s 0|BLMOVE %s other LEFT LEFT 0|BRPOPLPUSH %s other 0|BLMPOP 0 1 %s LEFT"
+	onSorted := "SORT %s|SORT_RO %s"
 	return map[string][]string{
-		"hash":     strings.Split(onStrings+"|"+onSets, "|"),
-		"string":   strings.Split(onHashes+"|"+onSets, "|"),
-		recordName: strings.Split(onStrings+"|"+onHashes+"|"+onSets, "|"),
+		"hash":     strings.Split(onStrings+"|"+onSets+"|"+onLists+"|"+onSorted, "|"),
+		"string":   strings.Split(onHashes+"|"+onSets+"|"+onLists+"|"+onSorted, "|"),
+		recordName: strings.Split(onStrings+"|"+onHashes+"|"+onSets+"|"+onLists+"|"+onSorted, "|"),
 	}
 }
 
@@ -89,7 +92,7 @@ func TestWrongTypes(t *testing.T) {
 		// Keys of other types cannot even be named as records unless they have
 		// enough segments; these have.
 		c := r.dial()
-		for _, words := range [][]string{{"SET", "app:u9:s1:text", "x"}, {"HSET", "app:u9:s1:hash", "f", "v"}, {"SADD", "app:u9:s1:set", "m"}} {
+		for _, words := range [][]string{{"SET", "app:u9:s1:text", "x"}, {"HSET", "app:u9:s1:hash", "f", "v"}, {"SADD", "app:u9:s1:set", "m"}, {"RPUSH", "app:u9:s1:list", "a"}} {
 			c.do(words...)
 			for _, line := range []string{`MEM.SET %s {}`, `MEM.PATCH %s {"a":1}`, `MEM.GET %s`, `MEM.FORGET KEYS 1 %s`, `MEM.ROLLBACK %s VERSION 1`, `MEM.HISTORY %s`, `MEM.GET %s VERSION 1`} {
 				r.mustRefuse(strings.Fields(fmt.Sprintf(line, words[1])), "WRONGTYPE ")

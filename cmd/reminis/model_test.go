@@ -19,10 +19,11 @@ type modelKey struct {
 	text       string
 	fields     map[string]string
 	members    map[string]bool
+	list       []string
 	deadlineMs int64
 }
 
-func (v modelKey) isString() bool { return v.fields == nil && v.members == nil }
+func (v modelKey) isString() bool { return v.fields == nil && v.members == nil && v.list == nil }
 
 func (v modelKey) clone() modelKey {
 	v.fields, v.members = maps.Clone(v.fields), maps.Clone(v.members)
@@ -101,6 +102,9 @@ func (m *model) define() {
 		"HLEN": m.hLen, "HINCRBY": m.hIncrBy,
 		"SADD": m.sAdd, "SREM": m.sRem, "SMOVE": m.sMove, "SCARD": m.sCard, "SISMEMBER": m.sIsMember,
 		"SINTERSTORE": m.sStore(intersect), "SUNIONSTORE": m.sStore(unite), "SDIFFSTORE": m.sStore(subtract), "FLUSHDB": m.flushDB, "FLUSHALL": m.flushAll, "SWAPDB": m.swapDB,
+		"LPUSH": m.lPush(true, false), "RPUSH": m.lPush(false, false), "LPUSHX": m.lPush(true, true), "RPUSHX": m.lPush(false, true),
+		"LPOP": m.lPop(true), "RPOP": m.lPop(false), "LLEN": m.lLen, "LRANGE": m.lRange, "LTRIM": m.lTrim, "LSET": m.lSet,
+		"LINSERT": m.lInsert, "LREM": m.lRem, "LMOVE": m.lMove,
 		"MEM.SCHEMA": m.schema, "MEM.POLICY": m.policy, "MEM.CONSENT": m.consent, "MEM.GRANT": m.grant, "MEM.REVOKE": m.revoke,
 	}
 }
@@ -237,6 +241,10 @@ func (m *model) dump(nowMs int64) string {
 			}
 			if v.members != nil {
 				fmt.Fprintf(&out, "%d %q %s @%d\n", db, key, membersText(slices.Collect(maps.Keys(v.members))), deadline)
+				continue
+			}
+			if v.list != nil {
+				fmt.Fprintf(&out, "%d %q %s @%d\n", db, key, listText(v.list), deadline)
 				continue
 			}
 			var pairs []string
