@@ -20,7 +20,7 @@ import (
 // ways.
 
 // looksAtKeys are lines that show all there is to see of a key.
-var looksAtKeys = []string{"TYPE %k", "HGETALL %k", "HLEN %k", "SMEMBERS %k", "SCARD %k", "STRLEN %k", "LLEN %k", "LRANGE %k 0 -1", "OBJECT ENCODING %k", "TTL %k"}
+var looksAtKeys = []string{"TYPE %k", "HGETALL %k", "HLEN %k", "SMEMBERS %k", "SCARD %k", "DEBUG DIGEST-VALUE %k", "STRLEN %k", "LLEN %k", "LRANGE %k 0 -1", "OBJECT ENCODING %k", "TTL %k"}
 
 func TestRandomKeysAsRedis(t *testing.T) {
 	redis := redistest.Start(t)

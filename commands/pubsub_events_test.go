@@ -25,6 +25,10 @@ var eventLines = []string{
 	"LMOVE %k %k LEFT RIGHT", "LMOVE %k %k LEFT LEFT", "RPOPLPUSH %k %k", "LSET %k 0 x", "LSET %k 0 y", "LINSERT %k BEFORE a b", "LINSERT %k AFTER none b", "LREM %k 0 a", "LREM %k 1 b",
 	"SORT %k", "SORT %k ALPHA STORE %k", "SORT %k BY nosort STORE %k", "SORT %k BY %k* GET %k* STORE %k", "SORT_RO %k ALPHA",
 	"LTRIM %k 0 -1", "LTRIM %k 1 -2", "LTRIM %k 1 0", "LLEN %k", "LINDEX %k 0", "LRANGE %k 0 -1", "LPOS %k a",
+	"SADD %k 1 2 3", "SADD %k a 1", "SADD %k 1", "SREM %k 1", "SREM %k 1 2 3 a", "SMOVE %k %k 1", "SMOVE %k %k a", "SPOP %k 100", "SPOP %k 0", "SPOP none",
+	"SINTERSTORE %k %k %k", "SUNIONSTORE %k %k %k", "SDIFFSTORE %k %k %k", "SINTER %k %k", "SUNION %k %k", "SDIFF %k none", "SINTERCARD 2 %k %k",
+	"SISMEMBER %k 1", "SMISMEMBER %k 1 2", "SCARD %k", "SMEMBERS %k", "SRANDMEMBER %k", "SSCAN %k 0",
+	"PFADD %k a b", "PFADD %k a", "PFADD %k", "PFCOUNT %k", "PFCOUNT %k %k", "PFMERGE %k %k %k",
 	"DEL %k", "DEL %k %k", "UNLINK %k", "EXPIRE %k 100", "EXPIRE %k -1", "PEXPIREAT %k 1", "EXPIRE %k 100 NX", "EXPIREAT %k 99999999999", "PERSIST %k",
 	"RENAME %k %k", "RENAMENX %k %k", "COPY %k %k", "COPY %k %k REPLACE", "COPY %k %k DB 1 REPLACE", "MOVE %k 1", "TOUCH %k", "EXISTS %k", "TYPE %k", "TTL %k", "GET %k", "STRLEN %k", "MGET %k %k",
 	"OBJECT ENCODING %k", "DUMP %k", "GETRANGE %k 0 1", "GETBIT %k 3", "BITCOUNT %k", "HLEN %k", "LCS %k %k", "SELECT 1", "SELECT 0", "SWAPDB 0 1", "FLUSHDB",
@@ -48,7 +52,7 @@ func TestEventsAsRedis(t *testing.T) {
 		theirEar.Do("PSUBSCRIBE", "__key*")
 		const seed = 3
 		random := rand.New(rand.NewPCG(seed, uint64(len(set))))
-		for step := range 600 {
+		for step := range 1000 {
 			line := randomLine(random)
 			words := strings.Fields(strings.ReplaceAll(line, `""`, "\x00"))
 			for i := range words {

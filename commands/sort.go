@@ -335,13 +335,12 @@ func (s *sorting) store() int {
 			values = append(values, s.keep(value))
 		}
 	}
-	existed := s.tx.Delete(s.p.store)
-	switch {
-	case len(values) > 0:
-		s.tx.ListPush(s.p.store, false, values)
-		s.tx.Notify(engine.EventList, "sortstore", s.p.store)
-	case existed:
-		s.tx.Notify(engine.EventGeneric, "del", s.p.store)
+	if len(values) == 0 {
+		deleteKey(s.tx, s.p.store)
+		return 0
 	}
+	s.tx.Vacate(s.p.store)
+	s.tx.ListPush(s.p.store, false, values)
+	s.tx.Notify(engine.EventList, "sortstore", s.p.store)
 	return len(values)
 }

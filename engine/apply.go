@@ -96,7 +96,10 @@ func (tx *Tx) put(db int, key []byte, kind uint8, deadlineMs int64, valueBytes i
 	ks.reorder(tx, at.hash, oldMs, deadlineMs)
 	if !existed {
 		tx.initAccess(x)
-		tx.NotifyIn(db, EventNew, "new", key)
+		if !tx.vacant {
+			tx.NotifyIn(db, EventNew, "new", key)
+		}
+		tx.vacant = false
 	}
 	ks.changed(key)
 	return ks, x

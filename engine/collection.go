@@ -52,6 +52,14 @@ func (tx *Tx) replace(key []byte) holder {
 	return holder{ks: ks, at: at}
 }
 
+// Vacate is replace for a value that the caller makes effect by effect, at once.
+func (tx *Tx) Vacate(key []byte) {
+	if _, _, x, ok := tx.find(tx.DB, key); ok {
+		tx.remove(tx.DB, key, x, effect.Overwritten)
+		tx.vacant = true
+	}
+}
+
 // object is the collection when it is an object, else nil.
 func (h *holder) object() object {
 	if !h.there || !holdsObject(h.stored) {

@@ -43,6 +43,7 @@ type Tx struct {
 	restoring bool // they are rows: the archive has their history already
 	place     Place
 	hit       found // cleared by every change
+	vacant    bool  // the next entry takes the place of one
 	gateSeq   uint64
 	seq       uint64
 	keyBuf    []byte
@@ -180,6 +181,7 @@ func (tx *Tx) Commit() {
 		tx.e.stats.DirtySet.Add(int64(tx.batch.Len()))
 	}
 	tx.batch.Reset()
+	tx.vacant = false
 	tx.record.clear()
 	told := len(tx.events) > 0
 	if told {
