@@ -56,7 +56,7 @@ func (o *Owner) sketched() *Owner {
 		key: o.key, keyNumber: o.keyNumber, keyKept: o.keyKept, destroyed: o.destroyed,
 		records: o.records.Copy(), items: o.items.Copy(), docs: *o.docs.Copy(), pinned: *o.pinned.Copy(), profile: o.profile.Copy(),
 		vectors: o.vectors, lastDoc: o.lastDoc, lastList: o.lastList, tally: o.tally,
-		facets: *o.facets.Copy(), consent: o.consent, link: o.link, lastSeq: o.lastSeq, lastMs: o.lastMs}
+		facets: *o.facets.Copy(), keptVectors: o.keptVectors, consent: o.consent, link: o.link, lastSeq: o.lastSeq, lastMs: o.lastMs}
 	s.sessions = o.sessions.copy()
 	return s
 }

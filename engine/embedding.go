@@ -11,10 +11,9 @@ import (
 // must not know who makes them.
 //
 // They are derived data: in the index, like vectors that came with their records,
-// but not in the record, its history or the store, so that no export, digest or
-// version depends on an embedder. What that costs is to make them again after a
-// restart. Rejected for now: rows beside the records, which an erasure, a change
-// of model and a change of the text would all have to follow.
+// but not in the record or its history, so that no export, digest or version depends
+// on an embedder. They are kept beside the records, so that a restart asks for none
+// again (embedding_kept.go).
 
 // Unembedded is a record, or an item of a list, that has a text and no vector.
 type Unembedded struct {
@@ -26,6 +25,8 @@ type Unembedded struct {
 
 // Embedder is asked for vectors. It is set before anything is written.
 type Embedder struct {
+	// Name tells embedders apart whose vectors do not compare.
+	Name string
 	// Offer is told of a record that is written without a vector. It is called
 	// with locks held, so it must not wait. False: there is no room.
 	Offer func(u Unembedded) bool
@@ -73,6 +74,7 @@ func (tx *Tx) offerText(owner *Owner, it item) {
 // OfferAll tells the embedder of all records that have a text and no vector,
 // until it has no room: after a recovery, and after it refused some.
 func (e *Engine) OfferAll() {
+	e.placeVectors()
 	tx := e.Begin()
 	defer tx.Done()
 	for db := range e.nDB {
@@ -121,7 +123,7 @@ func (tx *Tx) textOf(owner *Owner, it item) string {
 // Embed gives the document u the vector that was made of its text, and says
 // whether it still is that document.
 func (e *Engine) Embed(u Unembedded, v []float32) bool {
-	if len(v) == 0 || len(v) > vector.DimensionsMax {
+	if len(v) == 0 || len(v) > vector.DimensionsMax || !vector.Finite(v) {
 		return false
 	}
 	owner := e.owners.find(u.Space, []byte(u.Owner))
@@ -130,17 +132,32 @@ func (e *Engine) Embed(u Unembedded, v []float32) bool {
 	}
 	tx := e.Begin()
 	defer tx.Done()
-	owner.mu.Lock()
-	defer owner.mu.Unlock()
+	tx.lockMask(1) // who takes owners in any order, or exchanges spaces, has all shards
+	defer tx.Commit()
+	tx.own(owner)
 	it, ok := owner.docs.Get(u.Doc)
-	if !ok || tx.textOf(owner, it) != u.Text || memory.CheckDimensions(len(v), owner.dimensions()) != nil {
+	if !ok || tx.textOf(owner, it) != u.Text {
 		return false
 	}
-	owner.putVector(u.Doc, v)
-	if owner.embedded == nil {
-		owner.embedded = map[uint64]struct{}{}
+	coded := vector.AppendCoded(nil, v)
+	if !owner.embed(u.Doc, vector.ParseCoded(coded)) {
+		return false
 	}
-	owner.embedded[u.Doc] = struct{}{}
+	tx.keepVector(owner, it, u.Text, coded)
 	e.indexer.offer(owner)
+	return true
+}
+
+// embed gives a document a vector that was made, and says whether that has the
+// dimension of the others.
+func (o *Owner) embed(doc uint64, v []float32) bool {
+	if memory.CheckDimensions(len(v), o.dimensions()) != nil {
+		return false
+	}
+	o.putVector(doc, v)
+	if o.embedded == nil {
+		o.embedded = map[uint64]struct{}{}
+	}
+	o.embedded[doc] = struct{}{}
 	return true
 }

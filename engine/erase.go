@@ -246,6 +246,10 @@ func (s *survey) count(r Stored) {
 	if memory.Decode(r.Bytes, &record) == nil && len(record.Vector) > 0 {
 		s.Vectors++
 	}
+	s.view.Facets(vectorPrefix(r.Key), func(string, []byte) bool {
+		s.Vectors++
+		return true
+	})
 }
 
 // surveyEvents finds the events about records in the scope, and their ids.
@@ -341,7 +345,7 @@ func (o *Owner) erase(tx *Tx, db int) {
 		return true
 	})
 	o.clear()
-	o.facets = facetMap{}
+	o.facets, o.keptVectors, o.unplaced = facetMap{}, 0, nil
 	o.consent = memory.Consent{}
 	o.ids.Erase()
 	o.setKey(0, memory.OwnerKey{}, true)

@@ -68,6 +68,10 @@ func (tx *Tx) ownerOrServer(db int, name []byte) *Owner {
 
 func (tx *Tx) applyFacetSet(db int, x *effect.Effect) {
 	owner := tx.ownerOrServer(db, x.Key)
+	if name := string(x.Field); strings.HasPrefix(name, facetVector) {
+		owner.applyVector(tx, name, x.Value)
+		return
+	}
 	if len(x.Value) == 0 {
 		owner.facets.Delete(string(x.Field))
 	} else {

@@ -117,6 +117,7 @@ func (d *documents) of(it item) recall.Doc {
 // StopIndexer.
 func (e *Engine) RunIndexer() {
 	x := &e.indexer
+	e.placeVectors()
 	x.done.Go(func() {
 		for db := range e.nDB {
 			for _, owner := range e.owners.under(e.owners.space(db), "") {

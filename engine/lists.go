@@ -204,6 +204,7 @@ func (tx *Tx) AppendRecord(key memory.Key, r *memory.Record, added []memory.Item
 		Value: tx.record.encoded, Number: int64(r.Version), DeadlineMs: r.DeadlineMs,
 		Count: int64(keep.Versions), KeepMs: keep.AgeMs, List: r.List, First: r.First}
 	emit := tx.hold
+	ended := tx.endedItems(owner, key, r)
 	if r.Kind.Journaled() {
 		emit = tx.emit
 		tx.keyed(tx.DB, owner)
@@ -219,12 +220,27 @@ func (tx *Tx) AppendRecord(key memory.Key, r *memory.Record, added []memory.Item
 		}
 	}
 	emit(&x)
+	tx.endVectors(tx.DB, owner, key.Text, ended)
 	for i := range added {
 		tx.record.encoded = memory.AppendItem(tx.record.encoded[:0], added[i])
 		emit(&effect.Effect{Kind: effect.ItemPut, DB: uint32(tx.DB), Key: key.Text, OwnerLen: key.OwnerLen,
 			Value: tx.record.encoded, Number: int64(r.Next) - int64(len(added)-i), List: r.List})
 	}
 	tx.Notify(EventRecord, recordEvent(event), key.Text)
+}
+
+// endedItems is the number before which the items of a record end when it becomes the
+// list r: those that are trimmed, or all of another list.
+func (tx *Tx) endedItems(owner *Owner, key memory.Key, r *memory.Record) uint64 {
+	old, ok := owner.records.Get(tx.pivotOf(key.Text))
+	if !ok || !old.isList() {
+		return r.First
+	}
+	var stood memory.Record
+	if mustDecode(old.record(), &stood); stood.List != r.List {
+		return ^uint64(0)
+	}
+	return r.First
 }
 
 // listBytes is about what the items of a list take in its owner's tree.

@@ -61,7 +61,11 @@ type Owner struct {
 	columns *columnPlace
 	// embedded are the documents in vectors that came without one; nil: none.
 	embedded map[uint64]struct{}
-	lastDoc  uint64
+	// keptVectors counts the facets that are vectors; unplaced are those of a recovery
+	// whose records have not got them yet.
+	keptVectors int
+	unplaced    map[string][]byte
+	lastDoc     uint64
 	// lastList is the highest number that a list was given since the start.
 	lastList uint64
 	// Documents with numbers above indexedDoc are not in the index yet: waiting

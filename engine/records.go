@@ -145,6 +145,7 @@ func (tx *Tx) PutRecord(key memory.Key, r *memory.Record, event *memory.Event, k
 			tx.Durable()
 		}
 		tx.emit(&x)
+		tx.endVectors(tx.DB, owner, key.Text, ^uint64(0))
 	} else {
 		tx.hold(&x)
 	}
@@ -225,6 +226,7 @@ func (tx *Tx) endRecord(db int, old Stored, event *memory.Event) {
 	}
 	tx.emit(&x)
 	tx.endLinks(db, owner, old.Key)
+	tx.endVectors(db, owner, old.Key, ^uint64(0))
 }
 
 // forgetRecord is the end of a record through a generic command, expiry or

@@ -106,7 +106,11 @@ func (e *Engine) Reload(checkpoint func() error, recover func(into *Reloader) er
 	// The owners that the flush locked are replaced; their locks go first.
 	tx.unlockOwners()
 	e.owners.clear()
-	return recover(&Reloader{e: e})
+	if err := recover(&Reloader{e: e}); err != nil {
+		return err
+	}
+	e.placeVectors()
+	return nil
 }
 
 // Reloader takes what the store hands over during Reload. The locks of all

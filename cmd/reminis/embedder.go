@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"time"
@@ -32,26 +35,30 @@ type embedding struct {
 	group  sync.WaitGroup
 }
 
-// openEmbedder is the embedder of the settings, nil without one.
-func openEmbedder(s *server.Settings) (embed.Embedder, error) {
+// openEmbedder is the embedder of the settings, nil without one. Its name is another
+// where its vectors are.
+func openEmbedder(s *server.Settings) (x embed.Embedder, name string, err error) {
 	switch {
 	case s.MemEmbedderURL != "" && s.MemEmbedderFile != "":
-		return nil, fmt.Errorf("mem-embedder-url and mem-embedder-file are set; there can be one embedder")
+		return nil, "", fmt.Errorf("mem-embedder-url and mem-embedder-file are set; there can be one embedder")
 	case s.MemEmbedderURL != "":
-		return embed.NewHTTP(embed.HTTPOptions{URL: s.MemEmbedderURL, Model: s.MemEmbedderModel, Key: s.MemEmbedderKey})
+		x, err := embed.NewHTTP(embed.HTTPOptions{URL: s.MemEmbedderURL, Model: s.MemEmbedderModel, Key: s.MemEmbedderKey})
+		return x, s.MemEmbedderURL + " " + s.MemEmbedderModel, err
 	case s.MemEmbedderFile != "":
 		file, err := os.Open(s.MemEmbedderFile)
 		if err != nil {
-			return nil, fmt.Errorf("reading mem-embedder-file: %w", err)
+			return nil, "", fmt.Errorf("reading mem-embedder-file: %w", err)
 		}
 		defer func() { _ = file.Close() }() // it was only read
-		return embed.ReadWords(file, wordsBytesMax)
+		content := sha256.New()
+		x, err := embed.ReadWords(io.TeeReader(file, content), wordsBytesMax)
+		return x, hex.EncodeToString(content.Sum(nil)), err
 	}
-	return nil, nil
+	return nil, "", nil
 }
 
 // newEmbedding has the engine tell of records without vectors.
-func newEmbedding(e *engine.Engine, embedder embed.Embedder) *embedding {
+func newEmbedding(e *engine.Engine, embedder embed.Embedder, name string) *embedding {
 	m := &embedding{engine: e}
 	m.queue = embed.NewQueue(embedder, func(r embed.Result) {
 		if r.Err == nil {
@@ -59,6 +66,7 @@ func newEmbedding(e *engine.Engine, embedder embed.Embedder) *embedding {
 		}
 	})
 	e.UseEmbedder(engine.Embedder{
+		Name: name,
 		Offer: func(u engine.Unembedded) bool {
 			return m.queue.Offer(embed.Job{Database: int(u.Space), Owner: u.Owner, ID: u.Doc, Text: u.Text})
 		},

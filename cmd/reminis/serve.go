@@ -84,12 +84,12 @@ func (p *process) run() error {
 	}
 	defer func() { _ = pidFile.Remove() }()
 	defer p.followHangup()()
-	embedder, err := openEmbedder(settings)
+	embedder, embedderName, err := openEmbedder(settings)
 	if err != nil {
 		return err
 	}
 	if embedder != nil {
-		p.embedding = newEmbedding(p.engine, embedder)
+		p.embedding = newEmbedding(p.engine, embedder, embedderName)
 		p.embedding.run()
 		defer p.embedding.stop()
 	}

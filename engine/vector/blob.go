@@ -48,6 +48,36 @@ func Append(dst []byte, v []float32) []byte {
 	return dst
 }
 
+// scaleBytes is the scale in front of codes.
+const scaleBytes = 4
+
+// AppendCoded appends v with a byte for each number, in steps of its largest/127: for
+// vectors that could be made again.
+func AppendCoded(dst []byte, v []float32) []byte {
+	codes := make([]int8, len(v))
+	dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(encode(codes, v)))
+	for _, code := range codes {
+		dst = append(dst, byte(code))
+	}
+	return dst
+}
+
+// ParseCoded reads what AppendCoded gave, nil when it cannot have given that.
+func ParseCoded(blob []byte) []float32 {
+	if len(blob) <= scaleBytes || len(blob) > scaleBytes+DimensionsMax {
+		return nil
+	}
+	scale := math.Float32frombits(binary.LittleEndian.Uint32(blob))
+	v := make([]float32, len(blob)-scaleBytes)
+	for i, code := range blob[scaleBytes:] {
+		v[i] = scale * float32(int8(code))
+	}
+	if !Finite(v) {
+		return nil
+	}
+	return v
+}
+
 // Finite tells whether v has neither a NaN nor an infinity.
 func Finite(v []float32) bool {
 	for _, f := range v {

@@ -3,7 +3,9 @@ package vector
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -45,4 +47,33 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("% x is written as % x", blob, Append(nil, v))
 		}
 	})
+}
+
+func TestCodedVectors(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 9))
+	for _, dimensions := range []int{1, 3, 384, DimensionsMax} {
+		v := make([]float32, dimensions)
+		for i := range v {
+			v[i] = float32(r.NormFloat64())
+		}
+		coded := AppendCoded([]byte("x"), v)[1:]
+		got := ParseCoded(coded)
+		if len(coded) != dimensions+4 || len(got) != dimensions {
+			t.Fatalf("%d dimensions: %d bytes, %d again", dimensions, len(coded), len(got))
+		}
+		if similar := Cosine(Append(nil, got), v); similar < 0.999 {
+			t.Errorf("%d dimensions: cosine %v", dimensions, similar)
+		}
+		if again := AppendCoded(nil, got); string(again) != string(coded) {
+			t.Errorf("%d dimensions: another form after a restart", dimensions)
+		}
+	}
+	if got := ParseCoded(AppendCoded(nil, []float32{0, 0})); len(got) != 2 || got[0] != 0 || got[1] != 0 {
+		t.Errorf("zero: %v", got)
+	}
+	for _, blob := range []string{"", "abcd", "\x00\x00\xc0\x7fa", strings.Repeat("x", DimensionsMax+5)} {
+		if got := ParseCoded([]byte(blob)); got != nil {
+			t.Errorf("%.10q: %v", blob, got)
+		}
+	}
 }
