@@ -57,18 +57,36 @@ func (r Run) Get(pos int) Element {
 	return element
 }
 
+// At returns the element at pos, and the position behind it.
+func (r Run) At(pos int) (Element, int) {
+	element, encoded := decode(r[pos:])
+	return element, pos + encoded + backLengthBytes(encoded)
+}
+
+// Elements returns the elements of a listpack, which they alias.
+func Elements(lp []byte) Run { return lp[headerBytes:End(lp):End(lp)] }
+
 // AppendElement appends an element to the bytes of a run.
 func AppendElement(run, text []byte) []byte {
-	from := len(run)
 	if n, isInt := ParseInt(text); isInt {
-		run = grown(run, intBytes(n))
-		putInt(run[from:], n)
-		return run
+		return AppendInteger(run, n)
 	}
+	from := len(run)
 	run = grown(run, stringBytes(len(text)))
 	putString(run[from:], text)
 	return run
 }
+
+// AppendInteger appends an integer to the bytes of a run.
+func AppendInteger(run []byte, n int64) []byte {
+	from := len(run)
+	run = grown(run, intBytes(n))
+	putInt(run[from:], n)
+	return run
+}
+
+// IntegerBytes returns how many bytes an integer of a run takes.
+func IntegerBytes(n int64) int { return intBytes(n) }
 
 // ElementBytes returns how many bytes an element of a run takes.
 func ElementBytes(text []byte) int {
