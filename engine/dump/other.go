@@ -12,9 +12,7 @@ const (
 	typeModule       Type = 6
 	typeModule2      Type = 7
 	typeZsetZiplist  Type = 12
-	typeStream       Type = 15
 	typeZsetListpack Type = 17
-	typeStream2      Type = 19
 )
 
 // The least that packed collections of other types take, in bytes.
@@ -38,8 +36,6 @@ func (r *Reader) other(t Type) error {
 		return r.packedOther(ziplistMinBytes)
 	case typeZsetListpack:
 		return r.packedOther(listpackMinBytes)
-	case typeStream, typeStream2:
-		return ErrType
 	}
 	// Modules among them: none is loaded.
 	return fmt.Errorf("dump: %d is no type", t)

@@ -11,6 +11,7 @@ import (
 
 	"reminis/engine/intset"
 	"reminis/engine/listpack"
+	"reminis/engine/stream"
 )
 
 // Limits bound what a value may become, in bytes.
@@ -31,6 +32,8 @@ type Value struct {
 	Members [][]byte
 	// Elements are those of a list in order; at least one.
 	Elements [][]byte
+	// Stream is the stream, which may be empty.
+	Stream *stream.Value
 }
 
 // Content is what a value is, in whatever form it came.
@@ -41,6 +44,7 @@ const (
 	List
 	Set
 	Hash
+	Stream
 )
 
 // Content says what values of a type that is read are.
@@ -52,6 +56,8 @@ func (t Type) Content() Content {
 		return Set
 	case TypeHash, TypeHashListpack, TypeHashZiplist, TypeHashZipmap:
 		return Hash
+	case TypeStreamNodes, TypeStreamBounds, TypeStreamActive:
+		return Stream
 	}
 	return String
 }
@@ -106,6 +112,8 @@ func (r *Reader) Value() (Value, error) {
 		v.Pairs, err = r.packed(zipmapPairs)
 	case TypeList, TypeListZiplist, TypeListZiplists, TypeListNodes:
 		v.Elements, err = r.list(v.Type)
+	case TypeStreamNodes, TypeStreamBounds, TypeStreamActive:
+		v.Stream, err = r.stream(v.Type)
 	default:
 		err = r.other(v.Type)
 	}
