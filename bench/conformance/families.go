@@ -78,6 +78,7 @@ func dataFamilies() []family {
 			"PFADD key [value...]", "PFADD key value...", "PFADD key manymembers", "PFCOUNT key", "PFCOUNT key...",
 			"PFMERGE key [key...]", "PFMERGE key key...", "PFDEBUG (DECODE|ENCODING|TODENSE|GETREG|word) key", "GET key",
 		}},
+		streamFamily(),
 	}
 }
 

@@ -152,17 +152,23 @@ func longLived(args [][]byte) [][]byte {
 		from = 2
 	case "SET", "GETEX":
 		from = 3
+	case "XREAD", "XREADGROUP":
+		from = 1
 	}
 	for i := from; i < len(args); i++ {
 		n, err := strconv.ParseInt(string(args[i]), 10, 64)
 		if err != nil {
 			continue
 		}
+		if n >= 0 && i > 0 && strings.EqualFold(string(args[i-1]), "BLOCK") {
+			args[i] = []byte("1") // nobody would wake it
+			continue
+		}
 		absolute := i > 0 && strings.HasSuffix(strings.ToUpper(string(args[i-1])), "XAT")
 		switch {
 		case name == "SET" && absolute && n > 0 && n < 4_000_000_000_000:
 			args[i] = []byte("4000000000000")
-		case !absolute && n > 0 && n < 100_000:
+		case !absolute && name[0] != 'X' && n > 0 && n < 100_000:
 			args[i] = []byte("100000")
 		}
 	}

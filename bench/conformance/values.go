@@ -9,6 +9,7 @@ package main
 // in proportion to the product of two lengths.
 
 import (
+	"maps"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -21,6 +22,12 @@ func anyOf(args ...string) drawer {
 
 // templateValues names the values that templates may use.
 func templateValues() map[string]drawer {
+	values := plainValues()
+	maps.Copy(values, streamValues())
+	return values
+}
+
+func plainValues() map[string]drawer {
 	return map[string]drawer{
 		"key":         anyOf(keys...),
 		"value":       anyOf(values...),
