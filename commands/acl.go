@@ -28,7 +28,7 @@ func aclCategories() []string {
 // none. Redis writes it at each command.
 func familyCategory(f Family) string {
 	switch f {
-	case Strings, Bitmap, Hashes, Lists, Sets, HyperLogLog, Connection, Scripting:
+	case Strings, Bitmap, Hashes, Lists, Sets, Streams, HyperLogLog, Connection, Scripting:
 		return string(f)
 	case SortedSets:
 		return "sortedset"

@@ -321,6 +321,7 @@ const (
 	SortedSets   Family = "sorted-set"
 	Sets         Family = "set"
 	HyperLogLog  Family = "hyperloglog"
+	Streams      Family = "stream"
 	Connection   Family = "connection"
 	Server       Family = "server"
 	Transactions Family = "transactions"

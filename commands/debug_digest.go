@@ -9,6 +9,7 @@ import (
 	"reminis/commands/reply"
 	"reminis/engine"
 	"reminis/engine/memory"
+	"reminis/engine/stream"
 )
 
 // This file owns DEBUG DIGEST, DIGEST-VALUE and OBJECT: what the data is, in a
@@ -45,6 +46,7 @@ const (
 	digestSet    = 2
 	digestList   = 1
 	digestHash   = 4
+	digestStream = 6
 	// digestRecord is outside of Redis's numbers.
 	digestRecord = 100
 )
@@ -89,6 +91,20 @@ func (d *digest) mixValue(tx *engine.Tx, key []byte) error {
 			element.mix(field)
 			element.mix(value)
 			d.add(element[:])
+			return true
+		})
+	case engine.TypeStream:
+		s, err := tx.Stream(key)
+		if err != nil {
+			return err
+		}
+		d.mixNumber(digestStream)
+		s.Each(stream.ID{}, stream.Max, func(e *stream.Entry) bool {
+			d.mix(fmt.Appendf(nil, "%d.%d", e.ID.Ms, e.ID.Seq))
+			e.Each(func(field, value []byte) {
+				d.mix(field)
+				d.mix(value)
+			})
 			return true
 		})
 	case engine.TypeMemory:
@@ -200,6 +216,12 @@ func valueBytes(tx *engine.Tx, key []byte) int {
 	case engine.TypeList:
 		l, _ := tx.List(key)
 		l.Range(0, l.Len(), func(x engine.Element) { size += x.TextLen() })
+	case engine.TypeStream:
+		s, _ := tx.Stream(key)
+		s.Each(stream.ID{}, stream.Max, func(e *stream.Entry) bool {
+			e.Each(func(field, value []byte) { size += len(field) + len(value) })
+			return true
+		})
 	case engine.TypeMemory:
 		record, _, _ := tx.Record(key)
 		var r memory.Record

@@ -132,6 +132,9 @@ func (s *Session) reject(c *Command, err error, argv [][]byte) {
 func forged(word []byte) bool { return equalFold(word, "post") || equalFold(word, "host:") }
 
 func (s *Session) fail(c *Command, err error, argv [][]byte) {
+	if err == errSubcommand {
+		err = errUsage(upper(c.Parent.Name), s.words[1])
+	}
 	line := errText(c, err, argv)
 	s.Core.stats.Errors.Add(1)
 	s.Core.stats.errors.count(line)
@@ -150,8 +153,8 @@ func (s *Session) call(c *Command, argv [][]byte) {
 	s.beginTiming(c, precise)
 	mark := s.writer.Mark()
 	var err error
+	s.words = argv[:c.words()]
 	if c.session != nil {
-		s.words = argv[:c.words()]
 		err = c.session(s, args, &s.writer)
 	} else {
 		err = s.onData(c, args)

@@ -58,6 +58,12 @@ func runDump(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
 			return err
 		}
 		value = dump.AppendList(nil, dump.NodeLimit(tx.ListNodeLimit()), func(visit func(engine.Element)) { l.Range(0, l.Len(), visit) })
+	case engine.TypeStream:
+		s, err := streamForRead(tx, p.key)
+		if err != nil {
+			return err
+		}
+		value = dump.AppendStream(nil, s.Value())
 	case engine.TypeMemory:
 		if value = dumpRecord(tx, p.key); value == nil {
 			w.Null()
@@ -177,6 +183,8 @@ func restoreValue(tx *engine.Tx, p *restoreParams, value *dump.Value, deadlineMs
 		tx.ListPush(p.key, false, value.Elements)
 	case dump.Set:
 		tx.SetAdd(p.key, value.Members)
+	case dump.Stream:
+		tx.RestoreStream(p.key, value.Stream)
 	default:
 		tx.SetString(p.key, value.Text, deadlineMs)
 	}

@@ -86,10 +86,40 @@ const (
 	ErrLCSTooLong       Error = "ERR String too long for LCS"
 	ErrLCSMemory        Error = "ERR Insufficient memory, transient memory for LCS exceeds proto-max-bulk-len"
 
-	errNotHLL     Error = "WRONGTYPE Key is not a valid HyperLogLog string value."
-	errCorruptHLL Error = "INVALIDOBJ Corrupted HLL object detected"
-	errNoHLL      Error = "ERR The specified key does not exist"
-	errNotSparse  Error = "ERR HLL encoding is not sparse"
+	errNotHLL          Error = "WRONGTYPE Key is not a valid HyperLogLog string value."
+	errCorruptHLL      Error = "INVALIDOBJ Corrupted HLL object detected"
+	errNoHLL           Error = "ERR The specified key does not exist"
+	errNotSparse       Error = "ERR HLL encoding is not sparse"
+	errStreamID        Error = "ERR Invalid stream ID specified as stream command argument"
+	errIntervalStart   Error = "ERR invalid start ID for the interval"
+	errIntervalEnd     Error = "ERR invalid end ID for the interval"
+	errTrimTwice       Error = "ERR syntax error, MAXLEN and MINID options at the same time are not compatible"
+	errTrimLength      Error = "ERR The MAXLEN argument must be >= 0."
+	errTrimLimit       Error = "ERR The LIMIT argument must be >= 0."
+	errTrimLimitAlone  Error = "ERR syntax error, LIMIT cannot be used without specifying a trimming strategy"
+	errTrimStrategy    Error = "ERR syntax error, XTRIM must be called with a trimming strategy"
+	errTrimLimitExact  Error = "ERR syntax error, LIMIT cannot be used without the special ~ option"
+	errEntryZero       Error = "ERR The ID specified in XADD must be greater than 0-0"
+	errEntryOld        Error = "ERR The ID specified in XADD is equal or smaller than the target stream top item"
+	errEntryTooLarge   Error = "ERR Elements are too large to be stored"
+	errStreamExhausted Error = "ERR The stream has exhausted the last possible ID, unable to add more items"
+	errAddedNegative   Error = "ERR entries_added must be positive"
+	errSetIDDeleted    Error = "ERR The ID specified in XSETID is smaller than the provided max_deleted_entry_id"
+	errSetIDOld        Error = "ERR The ID specified in XSETID is smaller than the target stream top item"
+	errSetIDAdded      Error = "ERR The entries_added specified in XSETID is smaller than the target stream length"
+	errReadUnbalanced  Error = "ERR Unbalanced XREAD list of streams: for each stream key an ID or '$' must be specified."
+	errReadGroup       Error = "ERR The GROUP option is only supported by XREADGROUP. You called XREAD instead."
+	errReadNoAck       Error = "ERR The NOACK option is only supported by XREADGROUP. You called XREAD instead."
+	errReadNoGroup     Error = "ERR Missing GROUP option for XREADGROUP"
+	errReadLast        Error = "ERR The $ ID is meaningless in the context of XREADGROUP: you want to read the history of this consumer by specifying a proper ID, or use the > ID to get new messages. The $ ID would just return an empty result set."
+	errReadNew         Error = "ERR The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> option."
+	errStreamGone      Error = "UNBLOCKED the stream key no longer exists"
+	errGroupGone       Error = "NOGROUP the consumer group this client was blocked on no longer exists"
+	errGroupNoKey      Error = "ERR The XGROUP subcommand requires the key to exist. Note that for CREATE you may want to use the MKSTREAM option to create an empty stream automatically."
+	errEntriesRead     Error = "ERR value for ENTRIESREAD must be positive or -1"
+	errBusyGroup       Error = "BUSYGROUP Consumer Group name already exists"
+	errClaimCount      Error = "ERR COUNT must be > 0"
+	errClaimMemory     Error = "ERR Insufficient memory, failed allocating transient memory, COUNT too high."
 
 	errClientName     Error = "ERR Client names cannot contain spaces, newlines or special characters."
 	errNoSuchClient   Error = "ERR No such client"
@@ -342,6 +372,27 @@ func errPrefixTwice(one, other string) error {
 // (networking.c addReplySubcommandSyntaxError).
 func errUsage(c string, word []byte) error {
 	return Error(fmt.Sprintf("ERR unknown subcommand or wrong number of arguments for '%s'. Try %s HELP.", upToNul(word[:min(len(word), 128)]), c))
+}
+
+// errSubcommand is errUsage of the subcommand that runs: its handler does not know
+// the word as it was typed.
+const errSubcommand Error = "ERR unknown subcommand or wrong number of arguments"
+
+func errNoGroup(group, key []byte) error {
+	return Error(fmt.Sprintf("NOGROUP No such consumer group '%s' for key name '%s'", upToNul(group), upToNul(key)))
+}
+
+func errNoKeyOrGroup(key, group []byte) error {
+	return Error(fmt.Sprintf("NOGROUP No such key '%s' or consumer group '%s'", upToNul(key), upToNul(group)))
+}
+
+func errNoReadGroup(key, group []byte) error {
+	return Error(errNoKeyOrGroup(key, group).Error() + " in XREADGROUP with GROUP option")
+}
+
+// errClaimOption names the word of XCLAIM that is no option.
+func errClaimOption(word []byte) *grammar.Error {
+	return grammar.Fail(grammar.Other, "ERR Unrecognized XCLAIM option '"+string(word)+"'")
 }
 
 // errSubscribed is the error of what a subscribed client may not say in RESP2

@@ -14,6 +14,7 @@ func DefaultTable() *Table {
 		sortedSetCommands(),
 		setCommands(),
 		hyperLogLogCommands(),
+		streamCommands(),
 		databaseCommands(),
 		transactionCommands(),
 		connectionCommands(),

@@ -204,8 +204,8 @@ func (s *Session) callInside(tx *engine.Tx, c *Command, argv [][]byte, at time.T
 	mark := s.writer.Mark()
 	s.tx, tx.DB, tx.Lens, tx.Confined = tx, s.DB, s.lens, s.confined
 	var err error
+	s.words = argv[:c.words()]
 	if c.session != nil {
-		s.words = argv[:c.words()]
 		err = c.session(s, args, &s.writer)
 	} else {
 		err = c.data(tx, args, &s.writer)

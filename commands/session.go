@@ -57,7 +57,7 @@ type Session struct {
 	lens    *memory.Lens // what the command that runs may see of records
 	// confined says that the command that runs may not read keys of whatever name.
 	confined bool
-	words    [][]byte // the name of the command on the session that runs, as it was typed
+	words    [][]byte // the name of the command that runs, as it was typed
 	client   string   // the peer as audit events name it
 	writer   reply.Writer
 	gateSeq  uint64

@@ -40,6 +40,14 @@ func (tx *Tx) apply(x *effect.Effect) {
 		tx.applyListSplice(db, x)
 	case effect.ListDrop:
 		tx.applyListDrop(db, x)
+	case effect.StreamSplice:
+		tx.applyStreamSplice(db, x)
+	case effect.StreamDrop:
+		tx.applyStreamDrop(db, x)
+	case effect.StreamSet:
+		tx.applyStreamSet(db, x)
+	case effect.StreamUnset:
+		tx.applyStreamUnset(db, x)
 	case effect.KeyRename:
 		tx.applyKeyRename(db, x)
 	case effect.KeyCopy:

@@ -23,6 +23,10 @@ type Limits struct {
 	// ListNode is list-max-listpack-size. It decides how DUMP packs the elements of
 	// a list, not how they are kept (list.go).
 	ListNode atomic.Int64
+	// StreamNodeBytes and StreamNodeEntries bound a block of a stream, 0 for none:
+	// its size in Redis's form, and entries, deleted ones included.
+	StreamNodeBytes   atomic.Int64
+	StreamNodeEntries atomic.Int64
 	// StringMax is the largest string in bytes (proto-max-bulk-len).
 	StringMax atomic.Int64
 	// MaxMemory is maxmemory in bytes, 0 for none.
@@ -51,6 +55,8 @@ func (l *Limits) reset() {
 	l.SortedSetListpackValue.Store(64)
 	l.HLLSparse.Store(3000)
 	l.ListNode.Store(-2)
+	l.StreamNodeBytes.Store(4096)
+	l.StreamNodeEntries.Store(100)
 	l.StringMax.Store(512 << 20)
 	l.GateRecords.Store(true)
 	l.Samples.Store(5)

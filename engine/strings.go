@@ -97,6 +97,8 @@ func (tx *Tx) Encoding(key []byte) string {
 		return "skiplist"
 	case kindListPack, kindList:
 		return "quicklist"
+	case kindStream:
+		return "stream"
 	case kindMemory:
 		return "record"
 	}

@@ -51,6 +51,8 @@ func applyLimits(config *Config, core *commands.Core) {
 		limits.SortedSetListpackValue.Store(next.ZsetListpackValueBytes)
 		limits.HLLSparse.Store(next.HLLSparseBytes)
 		limits.ListNode.Store(next.ListListpackSize)
+		limits.StreamNodeEntries.Store(next.StreamNodeEntries)
+		limits.StreamNodeBytes.Store(next.StreamNodeBytes)
 		limits.StringMax.Store(int64(next.BulkMaxBytes))
 		limits.MaxMemory.Store(int64(min(next.MaxMemoryBytes, math.MaxInt64)))
 		limits.ConsentRequired.Store(next.MemConsentRequired)
