@@ -193,10 +193,9 @@ func infoClients(k *Core, out *infoWriter) {
 // infoMemory: the data is in mapped blocks and the rest in Go's heap; both
 // together are what Redis calls used memory.
 func infoMemory(k *Core, out *infoWriter) {
-	f, pool := &out.figures, k.Engine.Pool().Stats()
-	used := k.Engine.UsedBytes()
-	peak := k.stats.notePeak(used)
-	overhead := used - (pool.UsedBytes - pool.IdleBytes)
+	f := &out.figures
+	m := k.memoryFigures(f)
+	used, peak, overhead, active := m.used, m.peak, m.overhead, m.active
 	out.size("used_memory", used)
 	out.size("used_memory_rss", f.ResidentBytes)
 	out.size("used_memory_peak", peak)
@@ -206,7 +205,6 @@ func infoMemory(k *Core, out *infoWriter) {
 	out.number("used_memory_dataset", used-overhead)
 	out.field("used_memory_dataset_perc", "%.2f%%", 100*float64(used-overhead)/float64(max(1, used)))
 	out.number("allocator_allocated", used)
-	active := pool.UsedBytes + pool.KeptBytes + f.HeapBytes + f.HeapIdleBytes
 	out.number("allocator_active", active)
 	out.number("allocator_resident", f.ResidentBytes)
 	out.size("total_system_memory", f.SystemBytes)
@@ -230,7 +228,7 @@ func infoMemory(k *Core, out *infoWriter) {
 	out.zeros("mem_not_counted_for_evict", "mem_replication_backlog", "mem_total_replication_buffers", "mem_clients_slaves")
 	out.number("mem_clients_normal", f.ClientBytes)
 	out.zeros("mem_cluster_links")
-	out.number("mem_aof_buffer", k.storeFigures().PendingBytes)
+	out.number("mem_aof_buffer", m.pendingBytes)
 	out.string("mem_allocator", "reminis")
 	out.zeros("active_defrag_running", "lazyfree_pending_objects", "lazyfreed_objects")
 }

@@ -17,7 +17,7 @@ func serverCommands() []*Command {
 		lastSaveCommand(), shutdownCommand(), backupCommand(),
 		commandCommand(), aclCommand(),
 		saveCommand(), bgSaveCommand(), bgRewriteAOFCommand(),
-		slowLogCommand(), latencyCommand(), monitorCommand(),
+		slowLogCommand(), lolwutCommand(), latencyCommand(), monitorCommand(),
 	}
 }
 

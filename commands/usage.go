@@ -8,14 +8,14 @@ import (
 	"reminis/engine"
 )
 
-// This file owns MEMORY: what keys cost. Memory records are elsewhere.
+// This file owns MEMORY USAGE: what keys cost. Memory records are elsewhere.
 
 func memoryUsageCommand() *Command {
 	return container(Declaration{
 		Name: "memory", Family: Server, Since: "4.0.0", Complexity: "Depends on subcommand.",
 		Summary: "A container for memory diagnostics commands",
 	},
-		usageCommand(),
+		usageCommand(), memoryStatsCommand(), memoryDoctorCommand(), memoryMallocStatsCommand(), memoryPurgeCommand(),
 		usageHelp(),
 	)
 }
@@ -53,6 +53,10 @@ func runUsage(tx *engine.Tx, p *usageParams, w *reply.Writer) error {
 
 func usageHelp() *Command {
 	c := helpCommand("memory",
+		"DOCTOR", "    Return memory problems reports.",
+		"MALLOC-STATS", "    Return internal statistics report from the memory allocator.",
+		"PURGE", "    Attempt to purge dirty pages for reclamation by the allocator.",
+		"STATS", "    Return information about the memory usage of the server.",
 		"USAGE <key> [SAMPLES <count>]", "    Return memory in bytes used by <key> and its value. Values are counted", "    whole: <count> is accepted and changes nothing.")
 	c.Since = "4.0.0"
 	return c
