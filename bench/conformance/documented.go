@@ -15,7 +15,7 @@ import (
 // documentedOf names the families whose commands are also drawn from their
 // documentation. The others are left out: what their arguments are decides what
 // else in a case can be compared.
-var documentedOf = [...]string{"strings", "bits", "lcs", "keys", "expire", "hashes", "sets", "hyperloglogs", "scan", "object", "dump"}
+var documentedOf = [...]string{"strings", "bits", "lcs", "keys", "expire", "hashes", "lists", "sorts", "sets", "hyperloglogs", "scan", "object", "dump"}
 
 // argumentValues says which values an argument takes, by "COMMAND argument",
 // by argument, and by type.
@@ -33,6 +33,8 @@ func argumentValues(command, argument, kind string) string {
 		return "scancount"
 	case "OBJECT pattern":
 		return "word"
+	case "SORT pattern", "SORT_RO pattern":
+		return "sortpattern"
 	}
 	switch argument {
 	case "value", "field", "member", "offset", "encoding", "count", "cursor", "seconds":
@@ -43,7 +45,11 @@ func argumentValues(command, argument, kind string) string {
 		return "unix"
 	case "unix-time-milliseconds":
 		return "unixms"
-	case "start", "end":
+	case "element", "pivot":
+		return "member"
+	case "rank", "num-matches":
+		return "small"
+	case "start", "end", "stop", "index":
 		return "index"
 	case "len", "min-match-len":
 		return "minmatch"

@@ -71,6 +71,20 @@ func dataFamilies() []family {
 			"SINTERSTORE key key...", "SUNIONSTORE key key...", "SDIFFSTORE key key...", "SDIFFSTORE key key key key",
 			"SINTERCARD 2 key key [LIMIT small]", "SINTERCARD small key... [LIMIT small]",
 		}},
+		{"lists", 10, []string{
+			"RPUSH key value...", "RPUSH key member...", "LPUSH key value...", "RPUSH key manymembers", "LPUSHX key value...", "RPUSHX key value...",
+			"LPOP key [small]", "RPOP key [small]", "LLEN key", "LINDEX key index", "LRANGE key index index", "LRANGE key 0 -1",
+			"LSET key index value", "LSET key index member", "LINSERT key (BEFORE|AFTER) member value", "LREM key small member", "LTRIM key index index", "LTRIM key 0 -2",
+			"LPOS key member [RANK small] [COUNT small] [MAXLEN small]", "LMOVE key key (LEFT|RIGHT) (LEFT|RIGHT)", "RPOPLPUSH key key",
+			"LMPOP 2 key key (LEFT|RIGHT) [COUNT small]", "LMPOP small key... (LEFT|RIGHT) [COUNT small]",
+		}},
+		{"sorts", 4, []string{
+			"RPUSH key weight...", "RPUSH key small...", "RPUSH key member...", "SADD key small...", "SADD key member...", "MSET key weight key value",
+			"HSET key field weight", "DEL key",
+			"SORT key [BY sortpattern] [LIMIT small small] [GET sortpattern...] [ASC|DESC] [ALPHA] [STORE key]",
+			"SORT_RO key [BY sortpattern] [LIMIT small small] [GET sortpattern] [ASC|DESC] [ALPHA]",
+			"SORT key [ALPHA] [DESC]", "SORT key BY sortpattern GET sortpattern", "SORT key ALPHA STORE key",
+		}},
 		{"pops", 1, []string{
 			"SPOP key 1000", "SPOP key 1000", "SPOP key 0", "SPOP key -1", "SPOP key word", "SPOP key 1 word",
 		}},

@@ -76,6 +76,17 @@ func followSet(s *session, l line, ours, peer resp.Reply) (bool, error) {
 	return !ordered && sameItems(ours, peer, 1), nil
 }
 
+// followSort lets replies differ where what is sorted has no order by itself or by
+// what it is sorted by.
+func followSort(s *session, l line, ours, peer resp.Reply) (bool, error) {
+	encoding, err := ask(s.peer, []byte("OBJECT"), []byte("ENCODING"), l.args[1])
+	if err != nil {
+		return false, err
+	}
+	ordered := encoding.Text() != "hashtable" && (!tied(l) || len(behind(l, "LIMIT")) == 0)
+	return !ordered && sameSorted(l, ours, peer), nil
+}
+
 // followScan carries an iteration that begins through to its end on both servers.
 func followScan(s *session, l line, ours, peer resp.Reply) (bool, error) {
 	at, step := 1, 1
@@ -200,6 +211,9 @@ func describe(c *resp.Client, key []byte) ([]string, error) {
 		step = 2
 	case "set":
 		value, err = ask(c, []byte("SMEMBERS"), key)
+	case "list":
+		value, err = ask(c, []byte("LRANGE"), key, []byte("0"), []byte("-1"))
+		step = max(1, len(value.Items)) // one item: its order counts
 	default:
 		err = fmt.Errorf("values of type %q cannot be described", kind.Text())
 	}

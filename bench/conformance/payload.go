@@ -54,6 +54,8 @@ func anyPayload(r *rand.Rand) [][]byte {
 		sealPayload([]byte{2, 2, 0xC0, 5, 0xC0, 7}),
 		sealPayload([]byte{11, 12, 2, 0, 0, 0, 2, 0, 0, 0, 0xFF, 0xFF, 7, 0}), // an intset
 		hashPayload("f1", "1", "f2", "", "", "x"),
+		sealPayload([]byte{1, 3, 1, 'a', 1, 'a', 0xC0, 5}), // a list
+		sealPayload([]byte{18, 2, 2, 13, 13, 0, 0, 0, 2, 0, 0x82, 'e', '1', 3, 1, 1, 0xFF, 1, 5, 'p', 'l', 'a', 'i', 'n'}),
 	}
 	bad := [][]byte{
 		nil,
@@ -65,6 +67,8 @@ func anyPayload(r *rand.Rand) [][]byte {
 		sealPayload([]byte{}),                // nothing at all
 		sealPayload([]byte{4, 2, 1, 'f', 1}), // a hash that ends early
 		sealPayload([]byte{4, 0}),            // an empty hash
+		sealPayload([]byte{1, 0}),            // an empty list
+		sealPayload([]byte{18, 1, 3, 1, 'a'}),
 	}
 	from := good
 	if r.IntN(2) == 0 {

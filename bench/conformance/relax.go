@@ -77,6 +77,14 @@ func dataRelaxations() []relaxation {
 			follow:  followSet,
 		},
 		{
+			name: "order of what is not sorted",
+			reason: "SORT of a set BY a name without a star has the set's order, and so have elements BY whose texts it is sorted, where those are equal; " +
+				"with LIMIT Redis sorts only as far as it must, so that which of equals come first is chance: the same elements; with LIMIT as many",
+			applies: func(l line) bool { return unsorted(l) || tied(l) },
+			equal:   sameSorted,
+			follow:  followSort,
+		},
+		{
 			name:    "cursor",
 			reason:  "it is the server's own: the same shape; a whole iteration returns the same elements",
 			applies: named("SCAN", "HSCAN", "SSCAN"),
@@ -149,6 +157,36 @@ func named(names ...string) func(line) bool {
 		}
 		return slices.Contains(names, l.name()) || slices.Contains(names, two)
 	}
+}
+
+// sameSorted demands the same elements with what was got for each, in any order, or
+// as many of them where LIMIT leaves some out.
+func sameSorted(l line, ours, peer resp.Reply) bool {
+	if len(behind(l, "LIMIT")) > 0 {
+		return sameKind(ours, peer) && len(ours.Items) == len(peer.Items)
+	}
+	return sameItems(ours, peer, max(1, len(behind(l, "GET"))))
+}
+
+// unsorted says whether a line of SORT has a BY without a star.
+func unsorted(l line) bool {
+	return named("SORT", "SORT_RO")(l) && slices.ContainsFunc(behind(l, "BY"), func(pattern []byte) bool { return !bytes.Contains(pattern, []byte("*")) })
+}
+
+// tied says whether a line of SORT sorts by other texts, which may be equal.
+func tied(l line) bool {
+	return named("SORT", "SORT_RO")(l) && len(behind(l, "BY")) > 0 &&
+		slices.ContainsFunc(l.args, func(arg []byte) bool { return strings.EqualFold(string(arg), "ALPHA") })
+}
+
+// behind are the arguments that follow a word.
+func behind(l line, word string) (args [][]byte) {
+	for i := 2; i+1 < len(l.args); i++ {
+		if strings.EqualFold(string(l.args[i]), word) {
+			args = append(args, l.args[i+1])
+		}
+	}
+	return args
 }
 
 func sameKind(ours, peer resp.Reply) bool { return ours.Kind == peer.Kind && ours.Null == peer.Null }

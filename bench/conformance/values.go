@@ -49,6 +49,10 @@ func plainValues() map[string]drawer {
 		"scancount":   anyOf("1", "2", "10", "100", "1000", "0", "-1"),
 		"cursor":      anyOf("0", "0", "0", "0", "0", "0", "0", "-1", "abc", "99999999999999999999999", " 0"),
 		"pattern":     anyOf("*", "k*", "k?", "k[12]", "k[^1]", "[a-f]*", `k\1`, "{tag}*", "", "nothing", "f*", "*[", "k[1", "**"),
+		// None is beyond a double: Redis 7.0 does not reset errno (sort.c), and calls
+		// each number after it an error.
+		"weight":      anyOf("0", "1", "1.5", "-2.25", "3e2", "1e-3", "-0", "1e17", "inf", "-inf", "nan", "0x1p3", " 1", "1 ", "", "abc", "1", "2", "3", "10"),
+		"sortpattern": anyOf("k*", "k*", "h*", "h*->f1", "h*->1", "*", "#", "nosort", "", "k*->", "{tag}*"),
 		"type":        anyOf("string", "hash", "set", "list", "STRING", "zset", "nosuch"),
 		"seconds":     anyOf("100", "1000", "100000", "100000", "0", "-1", "-100", "9223372036854775807", "-9223372036854775808", "9223372036854776", "abc"),
 		"ms":          anyOf("100000", "1000000", "100000000", "0", "-1", "9223372036854775807", "-9223372036854775808", "1.5"),
