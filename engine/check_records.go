@@ -49,8 +49,8 @@ func (e *Engine) checkEntries(ks *keyspace, db int, count map[*Owner]int) (err e
 		switch {
 		case !ok:
 			err = fmt.Errorf("database %d: record %q is not in its owner's tree", db, x.Key())
-		case it.doc() != docOf(x):
-			err = fmt.Errorf("database %d: record %q has document %d in the table, %d in the tree", db, x.Key(), docOf(x), it.doc())
+		case itemPlaceOf(x) != itemPlace{it.doc(), owner.number} || e.owners.at(owner.number) != owner:
+			err = fmt.Errorf("database %d: record %q is document %+v in the table, %d of owner %d in the tree", db, x.Key(), itemPlaceOf(x), it.doc(), owner.number)
 		case it.deadlineMs() != x.DeadlineMs():
 			err = fmt.Errorf("database %d: record %q has deadline %d in the table, %d in the tree", db, x.Key(), x.DeadlineMs(), it.deadlineMs())
 		}

@@ -263,7 +263,7 @@ func (tx *Tx) applyRecordAppend(db int, x *effect.Effect) {
 		if !it.isSilent() {
 			owner.wait(tx, it)
 		}
-		tx.putEntry(db, x, it)
+		tx.putEntry(db, x, owner, it)
 	}
 	if r.Kind.Journaled() {
 		owner.remember(tx, x, it)

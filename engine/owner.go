@@ -41,6 +41,7 @@ type Owner struct {
 	holder  atomic.Pointer[Tx]
 	gateSeq uint64
 	space   uint32
+	number  uint32 // in the registry, for as long as the process runs
 	name    string
 	sketch  bool // a copy that a draft changes
 
@@ -284,6 +285,9 @@ type owners struct {
 	// not owners. It changes only with all shards locked.
 	spaceOf []atomic.Uint32
 	spaces  map[uint32]*ownerSpace
+	// numbered are all owners by number. What is published never changes: more are
+	// appended.
+	numbered atomic.Pointer[[]*Owner]
 	// unarchived are the owners with pending changes.
 	unarchived map[*Owner]struct{}
 }
@@ -323,6 +327,7 @@ func (o *owners) clear() {
 		o.spaceOf[db].Store(uint32(db))
 	}
 	o.spaces = map[uint32]*ownerSpace{}
+	o.numbered.Store(new([]*Owner))
 	o.unarchived = map[*Owner]struct{}{}
 	o.rules.Store(nil)
 	o.made.Store(0)
@@ -372,6 +377,9 @@ func (o *owners) find(space uint32, name []byte) *Owner {
 	return nil
 }
 
+// at is the owner with a number, which it was given when it was made.
+func (o *owners) at(number uint32) *Owner { return (*o.numbered.Load())[number] }
+
 // ensure is find, made when it is missing.
 func (o *owners) ensure(space uint32, name []byte) *Owner {
 	if owner := o.find(space, name); owner != nil {
@@ -387,8 +395,11 @@ func (o *owners) ensure(space uint32, name []byte) *Owner {
 	if owner := in.byName[string(name)]; owner != nil {
 		return owner
 	}
-	owner := &Owner{space: space, name: string(name)}
+	all := *o.numbered.Load()
+	owner := &Owner{space: space, number: uint32(len(all)), name: string(name)}
 	owner.clear()
+	all = append(all, owner)
+	o.numbered.Store(&all)
 	in.byName[owner.name] = owner
 	in.sorted.Set(owner.name, owner)
 	o.made.Add(1)
@@ -514,10 +525,10 @@ func (tx *Tx) ownerOfEntry(db int, key []byte) *Owner {
 	if ks == nil {
 		return nil
 	}
-	if x, ok := ks.keys.Get(table.Hash(key), key); !ok || x.Kind() != kindMemory {
-		return nil
+	if x, ok := ks.keys.Get(table.Hash(key), key); ok && x.Kind() == kindMemory {
+		return tx.e.owners.at(itemPlaceOf(x).owner)
 	}
-	return tx.e.owners.ensure(tx.e.owners.space(db), key[:tx.e.Layout().OwnerLen(key)])
+	return nil
 }
 
 // ownAll locks owners in order.

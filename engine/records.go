@@ -103,25 +103,25 @@ func (tx *Tx) Record(key []byte) (r Stored, ok bool, err error) { return tx.reco
 func (tx *Tx) Standing(key []byte) (r Stored, ok bool, err error) { return tx.recordOf(key, true) }
 
 func (tx *Tx) recordOf(key []byte, hidden bool) (r Stored, ok bool, err error) {
-	doc := uint64(0)
-	if tx.draft == nil {
-		_, _, x, there := tx.look(tx.DB, key)
-		if !there {
-			return Stored{}, false, nil
+	if tx.draft != nil {
+		it, there, err := tx.drafted(key)
+		if !there || err != nil || !hidden && tx.draft.copy.consent.Hides(it.kind()) {
+			return Stored{}, false, err
 		}
-		if x.Kind() != kindMemory {
-			return Stored{}, false, ErrWrongType
-		}
-		doc = docOf(x)
-	} else if _, there, err := tx.drafted(key); !there || err != nil {
-		return Stored{}, false, err
+		return tx.draft.copy.stored(it), true, nil
 	}
-	owner := tx.owner(tx.DB, key[:tx.e.Layout().OwnerLen(key)])
+	_, _, x, there := tx.look(tx.DB, key)
+	if !there {
+		return Stored{}, false, nil
+	}
+	if x.Kind() != kindMemory {
+		return Stored{}, false, ErrWrongType
+	}
+	place := itemPlaceOf(x)
+	owner := tx.e.owners.at(place.owner)
+	tx.own(owner)
 	// By its number the item is found without looking into others.
-	it, there := owner.docs.Get(doc)
-	if doc == 0 {
-		it, there = owner.records.Get(tx.pivotOf(key))
-	}
+	it, there := owner.docs.Get(place.doc)
 	if !there || !hidden && owner.consent.Hides(it.kind()) {
 		return Stored{}, false, nil
 	}
@@ -392,23 +392,34 @@ func (tx *Tx) applyRecordPut(db int, x *effect.Effect) {
 		owner.addVector(it.doc(), r)
 		owner.wait(tx, it)
 		tx.offerText(owner, it)
-		tx.putEntry(db, x, it)
+		tx.putEntry(db, x, owner, it)
 	}
 	if r.Kind.Journaled() {
 		owner.remember(tx, x, it)
 	}
 }
 
-// docBytes is the value of a record's entry: the number of its item.
-const docBytes = 8
-
-// putEntry makes the entry of a record's item.
-func (tx *Tx) putEntry(db int, x *effect.Effect, it item) {
-	_, entry := tx.put(db, x.Key, kindMemory, x.DeadlineMs, docBytes)
-	binary.LittleEndian.PutUint64(entry.Value(), it.doc())
+// itemPlace is the value of a record's entry: the number of its item, and that of
+// its owner in this process, so that neither is looked for by name.
+//
+//	8 document | 4 owner
+type itemPlace struct {
+	doc   uint64
+	owner uint32
 }
 
-func docOf(x table.Entry) uint64 { return binary.LittleEndian.Uint64(x.Value()) }
+const placeBytes = 12
+
+// putEntry makes the entry of a record's item.
+func (tx *Tx) putEntry(db int, x *effect.Effect, owner *Owner, it item) {
+	_, entry := tx.put(db, x.Key, kindMemory, x.DeadlineMs, placeBytes)
+	binary.LittleEndian.PutUint64(entry.Value(), it.doc())
+	binary.LittleEndian.PutUint32(entry.Value()[8:], owner.number)
+}
+
+func itemPlaceOf(x table.Entry) itemPlace {
+	return itemPlace{binary.LittleEndian.Uint64(x.Value()), binary.LittleEndian.Uint32(x.Value()[8:])}
+}
 
 // replaceRecord puts what an effect carries in the place of what stood, which it
 // gives too (nil: nothing), and leaves it decoded in tx.record. What stood ends, but
