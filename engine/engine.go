@@ -55,6 +55,7 @@ type Engine struct {
 	readAudit readAudit
 	embedder  Embedder
 	onAudit   func(a Audited)
+	onPending func()
 	onErase   func(x Erasure)
 	txs       sync.Pool
 	stats     Stats

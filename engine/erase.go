@@ -350,7 +350,7 @@ func (o *Owner) erase(tx *Tx, db int) {
 	o.ids.Erase()
 	o.setKey(0, memory.OwnerKey{}, true)
 	o.keyKept = false
-	o.erasePending(func(*change) bool { return true })
+	o.erasePending(tx, func(*change) bool { return true })
 }
 
 // eraseRecord ends one record and all that is said of it.
@@ -368,7 +368,7 @@ func (o *Owner) eraseRecord(tx *Tx, db int, x *effect.Effect) {
 	for name := range slices.Chunk(x.Value, effect.EventNameBytes) {
 		names[string(name)] = struct{}{}
 	}
-	o.erasePending(func(c *change) bool {
+	o.erasePending(tx, func(c *change) bool {
 		if string(c.key()) == string(key) {
 			return true
 		}
@@ -379,7 +379,7 @@ func (o *Owner) eraseRecord(tx *Tx, db int, x *effect.Effect) {
 
 // erasePending leaves of the changes that are gone the heads of their events.
 // Views keep what they have.
-func (o *Owner) erasePending(gone func(c *change) bool) {
+func (o *Owner) erasePending(tx *Tx, gone func(c *change) bool) {
 	if !slices.ContainsFunc(o.pending, func(c change) bool { return gone(&c) }) {
 		return
 	}
@@ -399,6 +399,7 @@ func (o *Owner) erasePending(gone func(c *change) bool) {
 		}
 		kept = append(kept, c)
 	}
+	tx.e.owners.pendingBytes.Add(sizeOf(kept) - sizeOf(o.pending))
 	o.pending = kept
 }
 

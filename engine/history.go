@@ -54,6 +54,7 @@ func (e *Engine) Checkpointed(seq uint64) {
 		list = append(list, owner)
 	}
 	e.owners.mu.Unlock()
+	defer e.owners.archiveAsked.Store(false)
 	for _, owner := range list {
 		owner.mu.Lock()
 		n := 0
@@ -61,6 +62,7 @@ func (e *Engine) Checkpointed(seq uint64) {
 			n++
 		}
 		if n > 0 {
+			e.owners.pendingBytes.Add(-sizeOf(owner.pending[:n]))
 			owner.pending = slices.Clone(owner.pending[n:])
 		}
 		owner.erased = owner.erased.after(seq)

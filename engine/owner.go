@@ -276,6 +276,10 @@ type owners struct {
 
 	// made counts owners, so that whoever has no records pays nothing for them.
 	made atomic.Int64
+	// pendingBytes is what pending changes take; archiveAsked says that the archive
+	// was asked to take them over.
+	pendingBytes atomic.Int64
+	archiveAsked atomic.Bool
 	// lastSeq is the last batch that changed any owner: later changes of an owner
 	// whose lock is held come after it.
 	lastSeq atomic.Uint64
@@ -331,6 +335,7 @@ func (o *owners) clear() {
 	o.unarchived = map[*Owner]struct{}{}
 	o.rules.Store(nil)
 	o.made.Store(0)
+	o.pendingBytes.Store(0)
 }
 
 // Spaces takes the mapping of databases to spaces from the store.

@@ -52,6 +52,20 @@ func newChange(x *effect.Effect, of item) change {
 	return change{of: of, packed: append(append(append(packed, head...), key...), x.Event...)}
 }
 
+// changeBytes is what a change takes beside its blocks.
+const changeBytes = 72
+
+// sizeBytes is what the change takes until the archive has it. A record that still
+// stands is counted too.
+func (c *change) sizeBytes() int64 { return int64(changeBytes + len(c.packed) + len(c.of)) }
+
+func sizeOf(changes []change) (sizeBytes int64) {
+	for i := range changes {
+		sizeBytes += changes[i].sizeBytes()
+	}
+	return sizeBytes
+}
+
 // at is the change as one of batch seq.
 func (c change) at(seq uint64, timeMs int64) change {
 	c.seq, c.timeMs = seq, timeMs
@@ -124,7 +138,9 @@ func (o *Owner) remember(tx *Tx, x *effect.Effect, of item) {
 			panic("engine: an event effect does not decode: " + err.Error())
 		}
 	}
-	o.pending = append(o.pending, newChange(x, of))
+	c := newChange(x, of)
+	o.pending = append(o.pending, c)
+	tx.e.owners.pendingBytes.Add(c.sizeBytes())
 }
 
 // chain moves the head of the chain to a stored event.
@@ -213,6 +229,7 @@ func (tx *Tx) tellAudit(owner *Owner, seq uint64) {
 func (o *Owner) bound(e *Engine) {
 	if e.archive != nil {
 		e.owners.note(o)
+		e.askArchive()
 		return
 	}
 	limit := e.owners.options.PendingMax
@@ -232,5 +249,22 @@ func (o *Owner) bound(e *Engine) {
 			}
 		}
 	})
+	e.owners.pendingBytes.Add(-sizeOf(o.pending[:gone]))
 	o.pending = append([]change(nil), o.pending[gone:]...)
+}
+
+// pendingBytesMax is how much memory changes may take before the archive is asked
+// to take them over, ahead of its time.
+const pendingBytesMax = 16 << 20
+
+// OnPending has ask called when the archive is to take changes over soon. It must not
+// wait. It is set before anything is written.
+func (e *Engine) OnPending(ask func()) { e.onPending = ask }
+
+// askArchive asks the archive once, until it has taken some over: where it cannot,
+// its own time is soon enough.
+func (e *Engine) askArchive() {
+	if e.onPending != nil && e.owners.pendingBytes.Load() > pendingBytesMax && e.owners.archiveAsked.CompareAndSwap(false, true) {
+		e.onPending()
+	}
 }

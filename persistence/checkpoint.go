@@ -200,6 +200,13 @@ func (s *Store) progress() {
 	}
 }
 
+// CheckpointSoon has a checkpoint made in the background, however little was written
+// since the last one.
+func (s *Store) CheckpointSoon() {
+	s.nextCheckpointBytes.Store(0)
+	s.progress()
+}
+
 // checkpointLoop makes the checkpoints that are due until quit.
 func (s *Store) checkpointLoop() {
 	defer close(s.loopDone)

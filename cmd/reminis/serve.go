@@ -179,6 +179,7 @@ func (p *process) recover() error {
 		return err
 	}
 	p.store.OnCheckpoint(p.engine.Checkpointed)
+	p.engine.OnPending(p.store.CheckpointSoon)
 	p.engine.Checkpointed(p.store.CheckpointSeq())
 	if n := p.engine.Stats().Destroyed.Load(); n > 0 {
 		p.log.Warn("records were left out: the keys of their owners are destroyed", "records", n)
