@@ -99,6 +99,9 @@ func (p *process) run() error {
 	defer p.engine.StopIndexer()
 	p.engine.RunReadAudit()
 	defer p.engine.StopReadAudit()
+	trimming := make(chan struct{})
+	defer close(trimming)
+	go runTrimmer(trimming)
 	if err := p.listen(); err != nil {
 		return err
 	}
