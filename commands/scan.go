@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"reminis/commands/grammar"
+	"reminis/commands/quoting"
 	"reminis/commands/reply"
 	"reminis/engine"
 	"reminis/engine/memory"
@@ -152,22 +153,5 @@ func (s *scanned) reply(w *reply.Writer, next uint64) {
 	}
 }
 
-// equalFold compares ASCII without regard to case.
-func equalFold(a []byte, b string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		x, y := a[i], b[i]
-		if x >= 'A' && x <= 'Z' {
-			x += 'a' - 'A'
-		}
-		if y >= 'A' && y <= 'Z' {
-			y += 'a' - 'A'
-		}
-		if x != y {
-			return false
-		}
-	}
-	return true
-}
+// equalFold compares words without regard to case.
+func equalFold(a []byte, b string) bool { return quoting.EqualFold(a, b) }

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"bytes"
+
 	"reminis/engine/effect"
 	"reminis/engine/table"
 )
@@ -32,17 +34,16 @@ func (tx *Tx) ReplaceString(key, value []byte) {
 // change of the data, so like the access time it is no effect: Redis converts
 // the object in memory and neither logs nor replicates that
 // (db.c dbUnshareStringValue).
-func (tx *Tx) MarkRaw(key []byte) {
-	if _, _, x, ok := tx.find(tx.DB, key); ok && typeOf(x.Kind()) == TypeString {
-		x.SetKind(kindRaw)
-	}
-}
+func (tx *Tx) MarkRaw(key []byte) { tx.mark(key, kindRaw, kindString, kindText) }
 
 // MarkText makes OBJECT ENCODING answer what it says of a text for the string
 // key, even if it reads as an integer: what INCRBYFLOAT leaves is a text in
 // Redis. It is no effect, as MarkRaw is none.
-func (tx *Tx) MarkText(key []byte) {
-	if _, _, x, ok := tx.find(tx.DB, key); ok && x.Kind() == kindString {
-		x.SetKind(kindText)
+func (tx *Tx) MarkText(key []byte) { tx.mark(key, kindText, kindString) }
+
+// mark makes a string of one of the kinds one of another kind.
+func (tx *Tx) mark(key []byte, as byte, of ...byte) {
+	if _, _, x, ok := tx.find(tx.DB, key); ok && bytes.IndexByte(of, x.Kind()) >= 0 {
+		x.SetKind(as)
 	}
 }

@@ -20,7 +20,7 @@ var rules = []struct {
 	{"reminis/commands/grammar", nil, "a leaf: it describes arguments, whatever they are for"},
 	{"reminis/commands/acl", []string{"reminis/commands/quoting", "reminis/engine/memory"}, "a leaf over what a user may do; the one glob matcher and the meaning of a scope are engine/memory's"},
 	{"reminis/commands/lua", []string{"reminis/commands/reply"}, "a leaf over replies: it runs scripts, whoever runs their commands"},
-	{"reminis/commands/quoting", nil, "a leaf: it splits and quotes"},
+	{"reminis/commands/quoting", nil, "a leaf: it splits, quotes and compares words"},
 	{"reminis/commands/reply", nil, "a leaf: it writes bytes"},
 	{"reminis/commands/reply/redistest", []string{"reminis/commands/reply"}, "it starts a redis-server for tests and reads its replies"},
 	{"reminis/engine", []string{"reminis/engine/column", "reminis/engine/effect", "reminis/engine/intset", "reminis/engine/table", "reminis/engine/listpack", "reminis/engine/memory", "reminis/engine/recall", "reminis/engine/schema", "reminis/engine/sequence", "reminis/engine/stream", "reminis/engine/vector"}, "the engine knows its leaves; who keeps its batches satisfies its Journal"},

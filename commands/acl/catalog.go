@@ -6,6 +6,8 @@ package acl
 import (
 	"math/bits"
 	"strings"
+
+	"reminis/commands/quoting"
 )
 
 // Entry is a command or subcommand.
@@ -76,7 +78,7 @@ func (c *Catalog) find(name string) (int, bool) {
 // category is the position of a category by its name in any case.
 func (c *Catalog) category(name string) (int, bool) {
 	for i, each := range c.categories {
-		if foldEqual(name, each) {
+		if quoting.EqualFold(name, each) {
 			return i, true
 		}
 	}
@@ -132,26 +134,7 @@ func cText(text string) string {
 func lowered(text string) string {
 	lower := []byte(text)
 	for i, b := range lower {
-		lower[i] = lowerByte(b)
+		lower[i] = quoting.Lower(b)
 	}
 	return string(lower)
-}
-
-func lowerByte(b byte) byte {
-	if b >= 'A' && b <= 'Z' {
-		return b + 'a' - 'A'
-	}
-	return b
-}
-
-func foldEqual[A, B ~string | ~[]byte](a A, b B) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range len(a) {
-		if lowerByte(a[i]) != lowerByte(b[i]) {
-			return false
-		}
-	}
-	return true
 }

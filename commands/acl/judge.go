@@ -6,6 +6,7 @@ package acl
 import (
 	"bytes"
 
+	"reminis/commands/quoting"
 	"reminis/engine/memory"
 )
 
@@ -139,7 +140,7 @@ func (s *selector) allowsFirstArg(line *Line) bool {
 		return false
 	}
 	for _, first := range s.firstArgs[line.Command] {
-		if foldEqual(cBytes(line.FirstArg), first) {
+		if quoting.EqualFold(cBytes(line.FirstArg), first) {
 			return true
 		}
 	}

@@ -180,7 +180,7 @@ func (s *selector) add(c *Catalog, name string) error {
 			return ErrUnknown
 		}
 		s.set(c, sub, true)
-	case !slices.ContainsFunc(s.firstArgs[i], func(known string) bool { return foldEqual(known, first) }):
+	case !slices.ContainsFunc(s.firstArgs[i], func(known string) bool { return quoting.EqualFold(known, first) }):
 		s.putFirstArgs(i, append(s.firstArgs[i], first))
 	}
 	return nil

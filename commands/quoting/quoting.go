@@ -154,3 +154,25 @@ func unescape(c byte) byte {
 	}
 	return c
 }
+
+// EqualFold compares words without regard to the case of ASCII letters, as Redis
+// compares them: other letters are bytes.
+func EqualFold[A, B ~string | ~[]byte](a A, b B) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range len(a) {
+		if Lower(a[i]) != Lower(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Lower is an ASCII letter in lower case, and any other byte as it is.
+func Lower(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}

@@ -13,3 +13,15 @@ func TestQuote(t *testing.T) {
 		}
 	}
 }
+
+func TestEqualFold(t *testing.T) {
+	for _, test := range []struct {
+		a, b string
+		want bool
+	}{{"", "", true}, {"GET", "get", true}, {"a1_Z", "A1_z", true}, {"get", "gets", false}, {"[", "{", false}, {"@", "`", false},
+		{"\u212a", "k", false}, {"É", "é", false}, {"É", "É", true}} {
+		if EqualFold(test.a, []byte(test.b)) != test.want {
+			t.Errorf("%q and %q are equal: %t", test.a, test.b, !test.want)
+		}
+	}
+}
