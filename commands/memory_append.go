@@ -58,14 +58,10 @@ func runMemAppend(tx *engine.Tx, p *memAppendParams, w *reply.Writer) error {
 	if err := memory.CheckItems(p.items); err != nil {
 		return err
 	}
-	lockRecords(tx, key, p.attributes.supersedes)
-	c, r := p.work.begin(tx, key, &p.write)
-	if len(p.write.id) > 0 {
-		c.payload = p.write.digest(p.parts()...)
-	}
-	if replied, err := c.begin(w); replied || err != nil {
+	if replied, err := p.work.begin(tx, key, &p.write, &p.attributes, p.parts, w); replied || err != nil {
 		return err
 	}
+	c, r := &p.work.change, &p.work.record
 	if !c.holds(p.condition) {
 		return c.skip(w)
 	}

@@ -92,15 +92,11 @@ func runMemSet(tx *engine.Tx, p *memSetParams, w *reply.Writer) error {
 	if err != nil {
 		return err
 	}
-	lockRecords(tx, key, p.attributes.supersedes)
-	c, r := p.work.begin(tx, key, &p.write)
-	c.whole, c.passed = true, p.was.passed
-	if len(p.write.id) > 0 {
-		c.payload = p.write.digest(append(p.attributes.parts(), []byte("set"), key.Text, p.value, []byte{flagByte(p.text), byte(p.condition)})...)
-	}
-	if replied, err := c.begin(w); replied || err != nil {
+	if replied, err := p.work.begin(tx, key, &p.write, &p.attributes, p.parts, w); replied || err != nil {
 		return err
 	}
+	c, r := &p.work.change, &p.work.record
+	c.whole, c.passed = true, p.was.passed
 	if c.exists {
 		r.Kind, r.Pinned, r.Schema = c.old.Kind, c.old.Pinned, c.old.Schema
 	}
@@ -120,6 +116,11 @@ func runMemSet(tx *engine.Tx, p *memSetParams, w *reply.Writer) error {
 	}
 	p.was.apply(r, &op)
 	return c.commit(op, r, w)
+}
+
+// parts are what the command asks for beside its common options, for a digest.
+func (p *memSetParams) parts() [][]byte {
+	return append(p.attributes.parts(), []byte("set"), p.key, p.value, []byte{flagByte(p.text), byte(p.condition)})
 }
 
 // lockRecord locks a record's key for a handler that runs on a worker; where the
@@ -176,14 +177,10 @@ func runMemPatch(tx *engine.Tx, p *memPatchParams, w *reply.Writer) error {
 	if err != nil {
 		return err
 	}
-	lockRecords(tx, key, p.attributes.supersedes)
-	c, r := p.work.begin(tx, key, &p.write)
-	if len(p.write.id) > 0 {
-		c.payload = p.write.digest(append(p.attributes.parts(), []byte("patch"), key.Text, p.patch, []byte{byte(p.mode), byte(p.condition), byte(p.onConflict)})...)
-	}
-	if replied, err := c.begin(w); replied || err != nil {
+	if replied, err := p.work.begin(tx, key, &p.write, &p.attributes, p.parts, w); replied || err != nil {
 		return err
 	}
+	c, r := &p.work.change, &p.work.record
 	if !c.holds(p.condition) {
 		return c.skip(w)
 	}
@@ -222,6 +219,11 @@ func runMemPatch(tx *engine.Tx, p *memPatchParams, w *reply.Writer) error {
 		op = memory.OpInit
 	}
 	return c.commit(op, r, w)
+}
+
+// parts are what the command asks for beside its common options, for a digest.
+func (p *memPatchParams) parts() [][]byte {
+	return append(p.attributes.parts(), []byte("patch"), p.key, p.patch, []byte{byte(p.mode), byte(p.condition), byte(p.onConflict)})
 }
 
 // sameAttributes says whether two records of the same value are the same.

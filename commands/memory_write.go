@@ -133,12 +133,18 @@ type writing struct {
 	record memory.Record
 }
 
-// begin begins a change of what tx has at key.
-func (m *writing) begin(tx *engine.Tx, key memory.Key, options *writeOptions) (*change, *memory.Record) {
+// begin begins a change of what tx has at key, which it locks. parts are what the
+// command's ID stands for beside the common options; they are asked for only where
+// there is an ID. It replies, and says so, when that was carried out already.
+func (m *writing) begin(tx *engine.Tx, key memory.Key, options *writeOptions, a *attributes, parts func() [][]byte, w *reply.Writer) (replied bool, err error) {
+	lockRecords(tx, key, a.supersedes)
 	m.change, m.record = change{tx: tx, key: key, options: options}, memory.Record{}
 	m.record.Reset()
 	m.record.Kind = memory.DefaultKind
-	return &m.change, &m.record
+	if len(options.id) > 0 {
+		m.change.payload = options.digest(parts()...)
+	}
+	return m.change.begin(w)
 }
 
 // begin reads what stands at the change's key, whose shard is locked. It
