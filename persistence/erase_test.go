@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"reminis/engine/effect"
+	"reminis/persistence/canary"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -18,39 +19,12 @@ import (
 // This file owns the tests of erasing: no file holds what was erased, whenever
 // the process dies, and nothing else is missing.
 
-// canary is bytes that no compression can hide.
-func canary(rng *rand.Rand) []byte {
-	text := make([]byte, 64)
-	for i := range text {
-		text[i] = byte(rng.Uint32())
-	}
-	return text
-}
-
-// singing lists the files below dir that hold the canary.
-func singing(t testing.TB, fs vfs.FS, dir string, canary []byte) (files []string) {
+// singing lists the files below dir that hold the word.
+func singing(t testing.TB, fs vfs.FS, dir, word string) []string {
 	t.Helper()
-	names, err := fs.List(dir)
+	files, err := canary.Singing(fs, dir, word)
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, name := range names {
-		path := fs.PathJoin(dir, name)
-		info, err := fs.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info.IsDir() {
-			files = append(files, singing(t, fs, path, canary)...)
-			continue
-		}
-		data, err := readSegment(fs, path, -1, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bytes.Contains(data, canary) {
-			files = append(files, path)
-		}
 	}
 	return files
 }
@@ -63,8 +37,8 @@ func eventOf(name int, body []byte) []byte {
 
 // eraseWorkload writes three owners, of which two have the canary, and erases it:
 // all of p:u0, and one record of p:u1. It returns the first error.
-func eraseWorkload(s *Store, canary []byte, erased func(seq uint64)) error {
-	value := append([]byte("value "), canary...)
+func eraseWorkload(s *Store, word string, erased func(seq uint64)) error {
+	value := append([]byte("value "), word...)
 	var b effect.Batch
 	put := func(key string, i int, value []byte) error {
 		b.Reset()
@@ -165,7 +139,7 @@ func (s *toy) list() (names []string) {
 func TestErasedBytesAreInNoFile(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range 4 {
-		text := canary(rng)
+		text := canary.Word(rng)
 		disk := vfs.NewMem()
 		options := crashOptions(t)
 		options.manualCompactions, options.Uncompressed = i%2 == 0, i >= 2
@@ -253,7 +227,7 @@ func TestCompressionIsAsSet(t *testing.T) {
 // the erasure on leaves it: once that was durable, the next start ends it.
 func TestErasureEndsAfterACrash(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
-	text := canary(rng)
+	text := canary.Word(rng)
 	type point struct {
 		durable bool
 		disk    *vfs.MemFS

@@ -24,6 +24,7 @@ var rules = []struct {
 	{"reminis/commands/reply", nil, "a leaf: it writes bytes"},
 	{"reminis/commands/reply/redistest", []string{"reminis/commands/reply"}, "it starts a redis-server for tests and reads its replies"},
 	{"reminis/engine", []string{"reminis/engine/column", "reminis/engine/effect", "reminis/engine/intset", "reminis/engine/table", "reminis/engine/listpack", "reminis/engine/memory", "reminis/engine/recall", "reminis/engine/schema", "reminis/engine/sequence", "reminis/engine/stream", "reminis/engine/vector"}, "the engine knows its leaves; who keeps its batches satisfies its Journal"},
+	{"reminis/persistence/canary", nil, "it looks for words in files, for tests of erasing"},
 	{"reminis/engine/effect", nil, "a leaf: the vocabulary of change"},
 	{"reminis/engine/table", nil, "a leaf: bytes under keys"},
 	{"reminis/engine/listpack", nil, "a leaf: one format"},

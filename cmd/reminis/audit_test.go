@@ -13,6 +13,7 @@ import (
 
 	"reminis/engine/memory"
 	"reminis/persistence"
+	"reminis/persistence/canary"
 	"reminis/server"
 )
 
@@ -47,7 +48,7 @@ func TestErasedIsNotInTheAuditFile(t *testing.T) {
 			w := mustOpenWorld(t, vfs.NewCrashableMem(), newSetting(persistence.Everysec), clockAt(testStartMs))
 			followAudit(w.engine, file)
 			c := w.connect()
-			gone, kept := canaryOf(rng), canaryOf(rng)
+			gone, kept := canary.Word(rng), canary.Word(rng)
 			write := func(scope, word string) {
 				key := strings.Replace(scope, "ai:gone2", "ai:gone2:s1", 1)
 				if scope == "ai:gone" {

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"reminis/persistence"
+	"reminis/persistence/canary"
 )
 
 // This file owns the crash test of erasing: whenever the power goes, an owner, or
@@ -58,7 +59,7 @@ func TestCrashWhileErasing(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, %d%% of what is not synced survives", scope, percent), func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(seed, uint64(i)))
 				x := &erasing{T: t, setting: newSetting(persistence.Everysec), clock: clockAt(testStartMs),
-					scope: scope, others: others, gone: canaryOf(rng), kept: canaryOf(rng)}
+					scope: scope, others: others, gone: canary.Word(rng), kept: canary.Word(rng)}
 				x.run(percent, rng)
 				outcomes := map[string]int{}
 				acked := slices.IndexFunc(x.points, func(pt erasePoint) bool { return pt.acked })

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -11,86 +10,45 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"reminis/persistence"
+	"reminis/persistence/canary"
 )
 
 // This file owns the test of erasing through the whole system: what a client
 // wrote and had erased is in no file, in no reply, and in no backup that is
 // opened with the keys there are.
 
-// canaryOf is a word of 64 letters that occurs nowhere else.
-func canaryOf(rng *rand.Rand) string {
-	word := make([]byte, 64)
-	for i := range word {
-		word[i] = byte('a' + rng.IntN(26))
-	}
-	return string(word)
-}
-
-// eachFile visits every file below dir.
-func eachFile(t *testing.T, fs vfs.FS, dir string, visit func(path string, data []byte)) {
-	t.Helper()
-	names, err := fs.List(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		path := fs.PathJoin(dir, name)
-		info, err := fs.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info.IsDir() {
-			eachFile(t, fs, path, visit)
-			continue
-		}
-		f, err := fs.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		data := make([]byte, info.Size())
-		if n, err := f.ReadAt(data, 0); n < len(data) {
-			t.Fatal(err)
-		}
-		visit(path, data)
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // mustNotSing fails when a file below dir holds the canary.
-func mustNotSing(t *testing.T, fs vfs.FS, dir, canary, when string) {
+func mustNotSing(t *testing.T, fs vfs.FS, dir, word, when string) {
 	t.Helper()
-	eachFile(t, fs, dir, func(path string, data []byte) {
-		if bytes.Contains(data, []byte(canary)) {
-			t.Errorf("%s: the canary is in %s", when, path)
-		}
-	})
+	files, err := canary.Singing(fs, dir, word)
+	if err != nil || len(files) > 0 {
+		t.Errorf("%s: the canary is in %s, %v", when, files, err)
+	}
 }
 
 // singEverywhere writes the canary wherever a record of the owner can say it.
-func singEverywhere(c *testClient, owner, canary string) {
+func singEverywhere(c *testClient, owner, word string) {
 	for i := range 20 {
 		key := fmt.Sprintf("%s:s%d:k%d", owner, i%3, i%5)
-		c.do("MEM.SET", key, `{"say":"`+canary+`"}`, "TAGS", "1", canary, "ANCHOR", canary, "SOURCE", canary, "META", `"`+canary+`"`,
-			"REASON", canary, "BY", canary, "TRACE", canary, "CALLER", canary, "ID", fmt.Sprint(canary, i))
-		c.do("MEM.PATCH", key, `{"also":"`+canary+`"}`, "REASON", canary, "KIND", "semantic")
-		c.do("MEM.APPEND", owner+":s1:turns", "ITEMS", "2", `"`+canary+`"`, `{"say":"`+canary+`"}`, "MAXLEN", "12")
-		c.do("MEM.SET", owner+":s1:w", canary, "TEXT", "KIND", "working")
+		c.do("MEM.SET", key, `{"say":"`+word+`"}`, "TAGS", "1", word, "ANCHOR", word, "SOURCE", word, "META", `"`+word+`"`,
+			"REASON", word, "BY", word, "TRACE", word, "CALLER", word, "ID", fmt.Sprint(word, i))
+		c.do("MEM.PATCH", key, `{"also":"`+word+`"}`, "REASON", word, "KIND", "semantic")
+		c.do("MEM.APPEND", owner+":s1:turns", "ITEMS", "2", `"`+word+`"`, `{"say":"`+word+`"}`, "MAXLEN", "12")
+		c.do("MEM.SET", owner+":s1:w", word, "TEXT", "KIND", "working")
 	}
 	c.do("MEM.LINK", owner+":s0:k0", "about", owner+":s1:k1")
-	c.do("MEM.FORGET", "KEYS", "1", owner+":s2:k2", "REASON", canary)
+	c.do("MEM.FORGET", "KEYS", "1", owner+":s2:k2", "REASON", word)
 }
 
 // asks are reads that would show the canary.
-func asks(c *testClient, owner, canary string) (shown []string) {
+func asks(c *testClient, owner, word string) (shown []string) {
 	for _, line := range [][]string{
 		{"MEM.GET", owner + ":s0:k0", "WITHMETA"}, {"MEM.GET", owner + ":s0:k0", "VERSION", "1"}, {"MEM.HISTORY", owner + ":s0:k0"},
-		{"MEM.RECALL", owner, "QUERY", canary}, {"MEM.AUDIT", owner, "WITHDIFF"}, {"MEM.AUDIT", owner, "FORMAT", "TIMELINE"},
+		{"MEM.RECALL", owner, "QUERY", word}, {"MEM.AUDIT", owner, "WITHDIFF"}, {"MEM.AUDIT", owner, "FORMAT", "TIMELINE"},
 		{"MEM.HISTORY", owner + ":s2:k2"}, {"MEM.LINKS", owner + ":s0:k0"},
 		{"MEM.GET", owner + ":s1:turns"}, {"MEM.GET", owner + ":s1:turns", "VERSION", "15"},
 	} {
-		if reply := c.do(line...); strings.Contains(reply, canary) {
+		if reply := c.do(line...); strings.Contains(reply, word) {
 			shown = append(shown, strings.Join(line, " "))
 		}
 	}
@@ -113,7 +71,7 @@ func eraseOwner(t *testing.T, of setting) {
 	clock := clockAt(testStartMs)
 	w := mustOpenWorld(t, fs, of, clock)
 	c := w.connect()
-	gone, kept := canaryOf(rng), canaryOf(rng)
+	gone, kept := canary.Word(rng), canary.Word(rng)
 	singEverywhere(c, "ai:gone", gone)
 	singEverywhere(c, "ai:kept", kept)
 	if err := errors.Join(w.store.Checkpoint(), w.store.Backup("backup")); err != nil {
@@ -200,7 +158,7 @@ func TestErasedScopeLeavesTheRest(t *testing.T) {
 	of, clock := newSetting(persistence.Everysec), clockAt(testStartMs)
 	w := mustOpenWorld(t, fs, of, clock)
 	c := w.connect()
-	gone := canaryOf(rng)
+	gone := canary.Word(rng)
 	c.do("MEM.SET", "ai:u:stays:k", `"here"`, "ID", "stays")
 	for i := range 5 {
 		c.do("MEM.SET", "ai:u:gone:k", `"`+gone+`"`, "REASON", gone, "ID", fmt.Sprint("gone", i))
