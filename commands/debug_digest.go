@@ -45,6 +45,7 @@ const (
 	digestString = 0
 	digestSet    = 2
 	digestList   = 1
+	digestScores = 3
 	digestHash   = 4
 	digestStream = 6
 	// digestRecord is outside of Redis's numbers.
@@ -80,6 +81,19 @@ func (d *digest) mixValue(tx *engine.Tx, key []byte) error {
 		}
 		d.mixNumber(digestList)
 		l.Range(0, l.Len(), func(x engine.Element) { d.mix(x.AppendTo(nil)) })
+	case engine.TypeSortedSet:
+		z, err := tx.SortedSet(key)
+		if err != nil {
+			return err
+		}
+		d.mixNumber(digestScores)
+		z.Each(func(member []byte, score float64) bool {
+			var element digest
+			element.mix(member)
+			element.mix(reply.AppendDouble(nil, score))
+			d.add(element[:])
+			return true
+		})
 	case engine.TypeHash:
 		h, err := tx.Hash(key)
 		if err != nil {
@@ -205,6 +219,12 @@ func valueBytes(tx *engine.Tx, key []byte) int {
 		s, _ := tx.Set(key)
 		s.Each(func(member []byte) bool {
 			size += len(member)
+			return true
+		})
+	case engine.TypeSortedSet:
+		z, _ := tx.SortedSet(key)
+		z.Each(func(member []byte, _ float64) bool {
+			size += len(member) + 8 // the score
 			return true
 		})
 	case engine.TypeHash:

@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"errors"
 	"math"
 
 	"reminis/commands/grammar"
@@ -64,6 +63,16 @@ func runDump(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
 			return err
 		}
 		value = dump.AppendStream(nil, s.Value())
+	case engine.TypeSortedSet:
+		z, err := sortedSetForRead(tx, p.key)
+		if err != nil {
+			return err
+		}
+		if pack := z.Pack(); pack != nil {
+			value = dump.AppendPackedSortedSet(nil, pack)
+		} else {
+			value = dump.AppendSortedSet(nil, z.Len(), func(visit func(member []byte, score float64) bool) { z.Range(0, z.Len(), true, visit) })
+		}
 	case engine.TypeMemory:
 		if value = dumpRecord(tx, p.key); value == nil {
 			w.Null()
@@ -165,9 +174,6 @@ func readDump(tx *engine.Tx, payload []byte) (dump.Value, error) {
 	// Four strings of the greatest length, and as many short ones as there are.
 	limits := dump.Limits{StringBytes: stringMax, TotalBytes: 4 * stringMax}
 	value, err := dump.NewReader(payload, limits).Value()
-	if errors.Is(err, dump.ErrType) {
-		return dump.Value{}, errDumpType
-	}
 	if err != nil {
 		return dump.Value{}, errDumpFormat
 	}
@@ -181,6 +187,8 @@ func restoreValue(tx *engine.Tx, p *restoreParams, value *dump.Value, deadlineMs
 		tx.HashSetPairs(p.key, value.Pairs)
 	case dump.List:
 		tx.ListPush(p.key, false, value.Elements)
+	case dump.SortedSet:
+		restoreSortedSet(tx, p.key, value)
 	case dump.Set:
 		tx.SetAdd(p.key, value.Members)
 	case dump.Stream:
@@ -200,4 +208,17 @@ func (p *restoreParams) use(tx *engine.Tx) {
 	if !tx.LFU() && p.idleSeconds >= 0 {
 		tx.SetIdleSeconds(p.key, p.idleSeconds)
 	}
+}
+
+func restoreSortedSet(tx *engine.Tx, key []byte, value *dump.Value) {
+	longest := 0
+	for _, member := range value.Members {
+		longest = max(longest, len(member))
+	}
+	edit := tx.ReplaceSortedSet(key, len(value.Members), longest)
+	for i, member := range value.Members {
+		edit.Find(member)
+		edit.Put(value.Scores[i])
+	}
+	edit.Close()
 }

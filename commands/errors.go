@@ -54,7 +54,6 @@ const (
 	errInvalidTTL Error = "ERR Invalid TTL value, must be >= 0"
 	errDumpFooter Error = "ERR DUMP payload version or checksum are wrong"
 	errDumpFormat Error = "ERR Bad data format"
-	errDumpType   Error = "ERR RESTORE does not support values of this type yet"
 	errNotLFU     Error = "ERR An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust."
 	errIsLFU      Error = "ERR An LFU maxmemory policy is selected, idle time not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust."
 

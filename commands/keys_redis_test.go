@@ -20,12 +20,12 @@ import (
 // ways.
 
 // looksAtKeys are lines that show all there is to see of a key.
-var looksAtKeys = []string{"TYPE %k", "HGETALL %k", "HLEN %k", "SMEMBERS %k", "SCARD %k", "DEBUG DIGEST-VALUE %k", "STRLEN %k", "LLEN %k", "LRANGE %k 0 -1", "OBJECT ENCODING %k", "TTL %k"}
+var looksAtKeys = []string{"TYPE %k", "HGETALL %k", "HLEN %k", "SMEMBERS %k", "SCARD %k", "DEBUG DIGEST-VALUE %k", "STRLEN %k", "LLEN %k", "LRANGE %k 0 -1", "ZRANGE %k 0 -1 WITHSCORES", "ZCARD %k", "OBJECT ENCODING %k", "TTL %k"}
 
 func TestRandomKeysAsRedis(t *testing.T) {
 	redis := redistest.Start(t)
 	r := seeded(t)
-	lines := slices.Concat(hashCommands(), listCommands(), setCommands(), keyCommands(), databaseCommands())
+	lines := slices.Concat(hashCommands(), listCommands(), setCommands(), sortedSetCommands(), keyCommands(), databaseCommands())
 	table := DefaultTable()
 	for round := range 8 {
 		proto := 2 + round%2
@@ -107,11 +107,11 @@ func alike(t *testing.T, argv []string, ours, theirs string) bool {
 		slices.Sort(a)
 		slices.Sort(b)
 		return slices.Equal(a, b)
-	case "hrandfield", "randomkey", "srandmember":
+	case "hrandfield", "randomkey", "srandmember", "zrandmember":
 		return len(textsOf(t, []byte(ours))) == len(textsOf(t, []byte(theirs)))
 	case "ttl", "pttl":
 		return ours[1] != '-' && theirs[1] != '-'
-	case "scan", "hscan", "sscan", "dump":
+	case "scan", "hscan", "sscan", "zscan", "dump":
 		return true
 	case "object":
 		return strings.EqualFold(argv[1], "idletime")
@@ -193,7 +193,7 @@ func TestPayloadsAsRedis(t *testing.T) {
 	}
 }
 
-// makeAny makes k a random string, hash, list or set.
+// makeAny makes k a random string, hash, list, set or sorted set.
 func makeAny(r *rand.Rand, do func(argv ...string)) {
 	text := func() string {
 		switch r.IntN(4) {
@@ -207,7 +207,12 @@ func makeAny(r *rand.Rand, do func(argv ...string)) {
 		return fmt.Sprintf("field-%d", r.IntN(100))
 	}
 	do("DEL", "k")
-	switch r.IntN(5) {
+	switch r.IntN(6) {
+	case 4:
+		for range 1 + r.IntN(200) {
+			do("ZADD", "k", randomScore(r), text())
+		}
+		return
 	case 0, 1:
 		do("SET", "k", text()+strings.Repeat(text(), r.IntN(40)))
 		return
@@ -237,10 +242,25 @@ func makeAny(r *rand.Rand, do func(argv ...string)) {
 	}
 }
 
+// randomScore is a double of any kind, as a text.
+func randomScore(r *rand.Rand) string {
+	switch r.IntN(6) {
+	case 0:
+		return []string{"inf", "-inf", "0", "-0", "1e300", "-1e-300", "0.1"}[r.IntN(7)]
+	case 1:
+		return strconv.FormatFloat(r.NormFloat64(), 'g', -1, 64)
+	case 2:
+		return strconv.FormatInt(r.Int64()>>r.IntN(63), 10)
+	}
+	return strconv.Itoa(r.IntN(20) - 10)
+}
+
 // canonical is what k holds, for comparing.
 func canonical(t *testing.T, say func(argv ...string) string) string {
 	t.Helper()
 	switch kind := say("TYPE", "k"); {
+	case strings.Contains(kind, "zset"):
+		return say("ZRANGE", "k", "0", "-1", "WITHSCORES")
 	case strings.Contains(kind, "string"):
 		return say("GET", "k")
 	case strings.Contains(kind, "list"):

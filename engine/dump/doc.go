@@ -17,10 +17,11 @@
 //
 // Written are strings (type 0), packed hashes as a listpack (16) and large ones
 // as a count and so many fields and values (4), lists as nodes (18), sets as an
-// intset (11) or a count and so many members (2), streams as nodes with their
-// groups (19): what Redis 7.0 writes, with its version 10. Read are also the hashes
-// of older servers, ziplist (13) and zipmap (9), their lists (1, 10, 14) and streams
-// (15), the packed sets of newer ones, listpack (20), and their streams (21), and
+// intset (11) or a count and so many members (2), sorted sets as a listpack (17) or
+// a count, members and scores (5), streams as nodes with their groups (19): what
+// Redis 7.0 writes, with its version 10. Read are also the hashes of older servers,
+// ziplist (13) and zipmap (9), their lists (1, 10, 14), sorted sets (3, 12) and
+// streams (15), the packed sets of newer ones, listpack (20), their streams (21), and
 // the versions up to 12, in which these types are the same.
 //
 // Between a value and the footer there may be a note (payload.go), which is this

@@ -30,7 +30,7 @@ const (
 
 var errZiplist = errors.New("dump: the ziplist is damaged")
 
-func ziplistPairs(data []byte) ([][]byte, error) {
+func ziplistElements(data []byte) ([][]byte, error) {
 	end := len(data) - 1
 	if end < ziplistHeadBytes || data[end] != legacyEnd || uint64(binary.LittleEndian.Uint32(data)) != uint64(len(data)) {
 		return nil, errZiplist

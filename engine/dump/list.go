@@ -83,7 +83,7 @@ func (r *Reader) list(t Type) ([][]byte, error) {
 	case TypeList:
 		return notEmpty(r.strings(1))
 	case TypeListZiplist:
-		return notEmpty(r.packed(ziplistPairs))
+		return notEmpty(r.packed(ziplistElements))
 	}
 	count, err := r.Length()
 	if err != nil {
@@ -93,7 +93,7 @@ func (r *Reader) list(t Type) ([][]byte, error) {
 	for ; count > 0; count-- {
 		var more [][]byte
 		if t == TypeListZiplists {
-			more, err = r.packed(ziplistPairs)
+			more, err = r.packed(ziplistElements)
 		} else {
 			more, err = r.node()
 		}

@@ -28,8 +28,10 @@ type Value struct {
 	// Pairs are the fields and values of a hash in turn; at least one pair, and
 	// no field twice.
 	Pairs [][]byte
-	// Members are those of a set; at least one, and none twice.
+	// Members are those of a set or sorted set; at least one, and none twice.
 	Members [][]byte
+	// Scores are those of Members, of a sorted set; none is a NaN.
+	Scores []float64
 	// Elements are those of a list in order; at least one.
 	Elements [][]byte
 	// Stream is the stream, which may be empty.
@@ -43,6 +45,7 @@ const (
 	String Content = iota
 	List
 	Set
+	SortedSet
 	Hash
 	Stream
 )
@@ -54,6 +57,8 @@ func (t Type) Content() Content {
 		return List
 	case TypeSet, TypeSetIntset, TypeSetListpack:
 		return Set
+	case TypeSortedSetTexts, TypeSortedSet, TypeSortedSetZiplist, TypeSortedSetListpack:
+		return SortedSet
 	case TypeHash, TypeHashListpack, TypeHashZiplist, TypeHashZipmap:
 		return Hash
 	case TypeStreamNodes, TypeStreamBounds, TypeStreamActive:
@@ -61,10 +66,6 @@ func (t Type) Content() Content {
 	}
 	return String
 }
-
-// ErrType is returned for a value of a type that Redis has and this package does
-// not read.
-var ErrType = errors.New("dump: a value of this type is not supported")
 
 // errEnd is wrapped by the errors for bytes that end too early.
 var errEnd = errors.New("dump: the value is cut off")
@@ -107,15 +108,18 @@ func (r *Reader) Value() (Value, error) {
 	case TypeHashListpack:
 		v.Pairs, err = r.packed(listpackElements)
 	case TypeHashZiplist:
-		v.Pairs, err = r.packed(ziplistPairs)
+		v.Pairs, err = r.packed(ziplistElements)
 	case TypeHashZipmap:
 		v.Pairs, err = r.packed(zipmapPairs)
 	case TypeList, TypeListZiplist, TypeListZiplists, TypeListNodes:
 		v.Elements, err = r.list(v.Type)
 	case TypeStreamNodes, TypeStreamBounds, TypeStreamActive:
 		v.Stream, err = r.stream(v.Type)
+	case TypeSortedSetTexts, TypeSortedSet, TypeSortedSetZiplist, TypeSortedSetListpack:
+		v.Members, v.Scores, err = r.sortedSet(v.Type)
 	default:
-		err = r.other(v.Type)
+		// Modules among them: none is loaded.
+		err = fmt.Errorf("dump: %d is no type", v.Type)
 	}
 	if err == nil {
 		switch v.Type.Content() {
