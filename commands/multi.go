@@ -202,6 +202,7 @@ func (s *Session) callQueued(tx *engine.Tx, q *queued, at time.Time) time.Time {
 func (s *Session) callInside(tx *engine.Tx, c *Command, argv [][]byte, at time.Time) time.Time {
 	args := argv[c.words():]
 	mark := s.writer.Mark()
+	tx.Next()
 	s.tx, tx.DB, tx.Lens, tx.Confined = tx, s.DB, s.lens, s.confined
 	var err error
 	s.words = argv[:c.words()]

@@ -247,6 +247,10 @@ func (tx *Tx) hold(x *effect.Effect) {
 	tx.apply(x)
 }
 
+// Next begins another command of the transaction: keys whose memory was used before
+// may be others now.
+func (tx *Tx) Next() { tx.place, tx.hit = Place{}, found{} }
+
 // at is the place of key in db, from the transaction's cache when the caller
 // located it already.
 func (tx *Tx) at(db int, key []byte) Place {
