@@ -42,17 +42,20 @@ type Core struct {
 	// Observation is what is recorded of commands as they run.
 	Observation Observation
 
-	registry registry
-	scripts  scripts
-	blocked  blockedSessions
-	tracker  tracker
-	pause    pause
-	events   eventBuffers
-	workers  chan struct{}
-	replies  sync.Pool // *[]byte, of replies that workers make
-	runs     sync.Pool // *scriptRun
-	denied   deniedEvents
-	stats    Stats
+	registry  registry
+	scripts   scripts
+	functions functions
+	overdue   overdueScripts
+	runners   scriptRunners
+	blocked   blockedSessions
+	tracker   tracker
+	pause     pause
+	events    eventBuffers
+	workers   chan struct{}
+	replies   sync.Pool // *[]byte, of replies that workers make
+	runs      sync.Pool // *scriptRun
+	denied    deniedEvents
+	stats     Stats
 }
 
 // Config is the server's configuration by directive.

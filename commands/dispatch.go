@@ -36,7 +36,10 @@ func (s *Session) Execute(out []byte, argv [][]byte) ([]byte, Next) {
 	if s.tracking != nil {
 		s.takePushed() // of keys that had to go to make room
 	}
-	if err != nil {
+	if s.next == Retry { // once the script that is overdue has ended
+		s.current = nil
+		return w.Bytes()[:mark], s.next
+	} else if err != nil {
 		s.reject(c, err, argv)
 	} else if s.paused(c) {
 		s.current = nil
@@ -98,6 +101,9 @@ func (s *Session) admit(c *Command, argv [][]byte) error {
 		if denial := s.judge(limits, c, argv); denial != acl.Allowed {
 			return errDenied(denial, c)
 		}
+	}
+	if err := s.heldUp(c); err != nil || s.next == Retry {
+		return err
 	}
 	if err := s.admitMemory(c); err != nil {
 		return err

@@ -217,6 +217,43 @@ const (
 	errScriptBeyondLocks Error = "ERR the script reached a key that its text does not name; it was stopped"
 )
 
+// The errors of functions (functions.c, function_lua.c).
+const (
+	errNoFunction         Error = "ERR Function not found"
+	errNoFunctions        Error = "ERR No functions registered"
+	errNoLibrary          Error = "ERR Library not found"
+	errLibraryLine        Error = "ERR Missing library metadata"
+	errLibraryLineInvalid Error = "ERR Invalid library metadata"
+	errLibraryNameTwice   Error = "ERR Invalid metadata value, name argument was given multiple times"
+	errLibraryUnnamed     Error = "ERR Library name was not given"
+	errDumpNoFunction     Error = "ERR given type is not a function"
+	errDumpFunctions      Error = "ERR failed loading the given functions payload"
+)
+
+func errLibraryValue(word []byte) error {
+	return Error("ERR Invalid metadata value given: " + string(word))
+}
+
+func errEngineNotFound(name []byte) error {
+	return Error("ERR Engine '" + string(name) + "' not found")
+}
+
+func errLibraryExists(name string) error { return Error("ERR Library '" + name + "' already exists") }
+
+func errRestoreExists(name string) error { return Error("ERR Library " + name + " already exists") }
+
+func errFunctionExists(name string) error { return Error("ERR Function " + name + " already exists") }
+
+// The errors of what runs too long (script.c scriptKill, server.c).
+const (
+	errBusyScript   Error = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."
+	errBusyFunction Error = "BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE."
+	errNotBusy      Error = "NOTBUSY No scripts in execution right now."
+	errUnkillable   Error = "UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."
+
+	scriptKilledText = "Script killed by user with SCRIPT KILL..."
+)
+
 func errCompileScript(cause error) error {
 	return Error("ERR Error compiling script (new function): " + cause.Error())
 }

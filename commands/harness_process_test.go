@@ -33,6 +33,9 @@ func (c *testClient) AppendLine(dst []byte) []byte {
 		c.id, c.RemoteAddr(), c.session.Name, c.session.DB, c.session.LastCommand.FullName(), c.session.Proto)
 }
 
+// Aside implements Peer.
+func (c *testClient) Aside(wait func()) { wait() }
+
 // Push implements Peer: what was pushed is kept.
 func (c *testClient) Push(data []byte, _ uint64) {
 	c.mu.Lock()

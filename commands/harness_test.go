@@ -133,6 +133,7 @@ type testClient struct {
 	taken   int // how many of the bytes of the last reply were pushed
 	id      int64
 	blocks  bool // its last command waits
+	goesOn  bool // its command runs while others do
 }
 
 func (s *testServer) connect(proto int) *testClient {
@@ -155,7 +156,7 @@ func (c *testClient) Refresh()    {}
 func (c *testClient) do(argv ...[]byte) []byte {
 	c.taken = 0
 	out, next := c.session.Execute(nil, argv)
-	if next == Park {
+	if next == Park && !c.goesOn {
 		out = (<-c.resumed)(out)
 	}
 	c.blocks = next == Block
@@ -165,6 +166,10 @@ func (c *testClient) do(argv ...[]byte) []byte {
 // awake is what a client that blocked reads once it is served, nothing while it
 // still waits.
 func (c *testClient) awake() []byte {
+	if c.goesOn {
+		c.goesOn = false
+		return (<-c.resumed)(nil)
+	}
 	select {
 	case reply := <-c.resumed:
 		c.blocks = false

@@ -6,7 +6,8 @@ package commands
 // admitMemory makes room, or refuses what would add data over maxmemory; for EXEC,
 // a queue that would (server.c processCommand).
 func (s *Session) admitMemory(c *Command) error {
-	if s.Core.Engine.MakeRoom() {
+	// Room is made by who takes locks, and a script that is overdue may hold them.
+	if s.Core.overdue.count.Load() > 0 || s.Core.Engine.MakeRoom() {
 		return nil
 	}
 	if c.is(DenyOOM) {

@@ -12,7 +12,8 @@ import (
 
 func scriptingCommands() []*Command {
 	return []*Command{
-		evalCommand(), evalShaCommand(), evalRoCommand(), evalShaRoCommand(), scriptCommand(), functionCommand(),
+		evalCommand(), evalShaCommand(), evalRoCommand(), evalShaRoCommand(), scriptCommand(),
+		fcallCommand(), fcallRoCommand(), functionCommand(),
 	}
 }
 
@@ -30,13 +31,18 @@ type evalParams struct {
 }
 
 // evalGrammar is the arguments of a command whose keys may be used as flags say.
-func evalGrammar(name string, flags grammar.KeyFlags, notes string) *grammar.Grammar {
+// notNumber is the error of a number of keys that is none, "" for the usual one.
+func evalGrammar(name string, flags grammar.KeyFlags, notes, notNumber string) *grammar.Grammar {
+	keys := grammar.NumKeys("numkeys", "key", func(p *evalParams) *[][]byte { return &p.keys }, flags).Range(0, math.MaxInt64).
+		Fail(grammar.OutOfRange, "Number of keys can't be negative").
+		Fail(grammar.Missing, "Number of keys can't be greater than number of args").
+		Notes(notes)
+	if notNumber != "" {
+		keys = keys.Fail(grammar.NotInteger, notNumber)
+	}
 	return grammar.Compile[evalParams](
 		grammar.Bytes(name, func(p *evalParams) *[]byte { return &p.script }),
-		grammar.NumKeys("numkeys", "key", func(p *evalParams) *[][]byte { return &p.keys }, flags).Range(0, math.MaxInt64).
-			Fail(grammar.OutOfRange, "Number of keys can't be negative").
-			Fail(grammar.Missing, "Number of keys can't be greater than number of args").
-			Notes(notes),
+		keys,
 		grammar.Opt(grammar.Rest("arg", func(p *evalParams) *[][]byte { return &p.args })),
 	)
 }
@@ -54,7 +60,7 @@ func evalCommand() *Command {
 		Name: "eval", Family: Scripting, Since: "2.6.0", Complexity: evalComplexity,
 		Summary: "Execute a Lua script server side",
 		Flags:   evalFlags, Lock: LockAll, Reply: reply.Any(),
-	}, evalGrammar("script", anyWrite, anyWriteNotes), func(s *Session, p *evalParams, w *reply.Writer) error {
+	}, evalGrammar("script", anyWrite, anyWriteNotes, ""), func(s *Session, p *evalParams, w *reply.Writer) error {
 		return s.evalText(p, false, w)
 	})
 }
@@ -64,7 +70,7 @@ func evalRoCommand() *Command {
 		Name: "eval_ro", Family: Scripting, Since: "7.0.0", Complexity: evalComplexity,
 		Summary: "Execute a read-only Lua script server side",
 		Flags:   evalFlags | ReadOnly, Lock: LockAll, Reply: reply.Any(),
-	}, evalGrammar("script", anyRead, anyReadNotes), func(s *Session, p *evalParams, w *reply.Writer) error {
+	}, evalGrammar("script", anyRead, anyReadNotes, ""), func(s *Session, p *evalParams, w *reply.Writer) error {
 		return s.evalText(p, true, w)
 	})
 }
@@ -74,7 +80,7 @@ func evalShaCommand() *Command {
 		Name: "evalsha", Family: Scripting, Since: "2.6.0", Complexity: evalComplexity,
 		Summary: "Execute a Lua script server side",
 		Flags:   evalFlags, Lock: LockAll, Reply: reply.Any(),
-	}, evalGrammar("sha1", anyWrite, ""), func(s *Session, p *evalParams, w *reply.Writer) error {
+	}, evalGrammar("sha1", anyWrite, "", ""), func(s *Session, p *evalParams, w *reply.Writer) error {
 		return s.evalDigest(p, false, w)
 	})
 }
@@ -84,7 +90,7 @@ func evalShaRoCommand() *Command {
 		Name: "evalsha_ro", Family: Scripting, Since: "7.0.0", Complexity: evalComplexity,
 		Summary: "Execute a read-only Lua script server side",
 		Flags:   evalFlags | ReadOnly, Lock: LockAll, Reply: reply.Any(),
-	}, evalGrammar("sha1", anyRead, ""), func(s *Session, p *evalParams, w *reply.Writer) error {
+	}, evalGrammar("sha1", anyRead, "", ""), func(s *Session, p *evalParams, w *reply.Writer) error {
 		return s.evalDigest(p, true, w)
 	})
 }
@@ -120,7 +126,8 @@ func scriptCommand() *Command {
 		Name: "script", Family: Scripting, Since: "2.6.0", Complexity: "Depends on subcommand.",
 		Summary: "A container for Lua scripts management commands",
 	},
-		scriptLoadCommand(), scriptExistsCommand(), scriptFlushCommand(), scriptDebugCommand(), scriptHelpCommand(),
+		scriptLoadCommand(), scriptExistsCommand(), scriptFlushCommand(), scriptDebugCommand(),
+		scriptKillCommand(), scriptHelpCommand(),
 	)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha1"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"sync"
 
@@ -21,8 +22,9 @@ type script struct {
 	flags  scriptFlags
 	// plain says that the script has no first line that says its flags. What such a
 	// script may do is found out when it does it (EVAL_COMPAT_MODE).
-	plain bool
-	locks scriptLocks
+	plain       bool
+	locks       scriptLocks
+	interpreter *lua.Interpreter
 }
 
 // scriptFlags are what a script says of itself.
@@ -36,21 +38,25 @@ const (
 	scriptAllowCrossSlot
 )
 
+// scriptFlagWords are the words of the flags, in order.
+func scriptFlagWords() []string {
+	return []string{"no-writes", "allow-oom", "allow-stale", "no-cluster", "allow-cross-slot-keys"}
+}
+
 // scriptFlagOf is the flag of a word.
 func scriptFlagOf(word string) (flag scriptFlags, ok bool) {
-	switch word {
-	case "no-writes":
-		return scriptNoWrites, true
-	case "allow-oom":
-		return scriptAllowOOM, true
-	case "allow-stale":
-		return scriptAllowStale, true
-	case "no-cluster":
-		return scriptNoCluster, true
-	case "allow-cross-slot-keys":
-		return scriptAllowCrossSlot, true
+	at := slices.Index(scriptFlagWords(), word)
+	return 1 << max(at, 0), at >= 0
+}
+
+// words are the words of the flags that are set.
+func (f scriptFlags) words() (words []string) {
+	for i, word := range scriptFlagWords() {
+		if f&(1<<i) != 0 {
+			words = append(words, word)
+		}
 	}
-	return 0, false
+	return words
 }
 
 // scripts is the cache of scripts. Redis 7.0 keeps all for ever; here those that
@@ -159,7 +165,7 @@ func (x *scripts) make(text string) (*script, error) {
 		return nil, errCompileScript(err)
 	}
 	digest := sha1.Sum([]byte(text))
-	made := &script{Script: compiled, digest: hex.EncodeToString(digest[:]), flags: flags, plain: plain}
+	made := &script{Script: compiled, interpreter: x.interpreter, digest: hex.EncodeToString(digest[:]), flags: flags, plain: plain}
 	made.locks = x.table.locksOf(compiled)
 	return made, nil
 }

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"reminis/commands/acl"
@@ -13,18 +14,64 @@ import (
 // This file owns the run of a script: one transaction, and what stands against each
 // command that it calls. It must not know Lua.
 
+// executable is a script or a function, as it is run.
+type executable interface {
+	// about says what it is.
+	about() executableFacts
+	// take takes a state that will run it with keys and arguments, which are copied.
+	take(keys, args [][]byte) (*lua.State, *lua.Error)
+}
+
+// executableFacts are what running a script or function asks about it.
+type executableFacts struct {
+	name  string // as errors call it
+	flags scriptFlags
+	// plain says that it has no flags, so that what it may do is found out when it
+	// does it; function, that it is called with FCALL; bounded, that it ends soon
+	// whatever it is given.
+	plain, function, bounded bool
+	locks                    scriptLocks
+}
+
+func (x *script) about() executableFacts {
+	return executableFacts{name: x.digest, flags: x.flags, plain: x.plain, bounded: x.Bounded, locks: x.locks}
+}
+
+func (x *script) take(keys, args [][]byte) (*lua.State, *lua.Error) {
+	return x.interpreter.Take(x.Script, keys, args), nil
+}
+
+// A function's keys are parameters of its own, so what it touches is not known.
+func (f *function) about() executableFacts {
+	return executableFacts{name: f.Name, flags: f.flags, function: true, locks: scriptLocks{all: true}}
+}
+
+func (f *function) take(keys, args [][]byte) (*lua.State, *lua.Error) {
+	return f.library.Take(f.Name, keys, args)
+}
+
 // scriptRun is a script that runs. It calls commands through a session of its own,
 // so that SELECT and the protocol are its own and the client's session can go on.
 type scriptRun struct {
+	executableFacts
 	session Session
+	caller  *Session
+	state   *lua.State
 	tx      *engine.Tx
 	// readOnly refuses writes; lacking is why writes are refused for now (the disk),
 	// full that memory was short when the script began.
-	readOnly, full, allowOOM bool
-	lacking                  error
+	readOnly, full bool
+	lacking        error
 	// wrote says that a command that writes was called.
-	wrote bool
+	wrote atomic.Bool
 	at    time.Time // when the call before ended
+
+	// What came of it.
+	reply   reply.Writer
+	failed  *lua.Error
+	gateSeq uint64
+
+	overdue overdue
 }
 
 // showScript tells monitors of a script, in front of what it calls.
@@ -32,45 +79,71 @@ func (s *Session) showScript(p *evalParams) {
 	if s.Core.Observation.monitors.count.Load() == 0 {
 		return
 	}
-	argv := [][]byte{s.words[0], p.script, strconv.AppendInt(nil, int64(len(p.keys)), 10)}
-	argv = append(append(argv, p.keys...), p.args...)
+	argv := s.scriptLine(p)
 	s.tellMonitors(s.Core.Table.find(argv), argv)
 }
 
-// runScript runs a script in a transaction of its own, or in that of EXEC.
-func (s *Session) runScript(x *script, p *evalParams, readOnly bool, w *reply.Writer) error {
-	run := s.Core.runs.Get().(*scriptRun)
-	defer s.Core.runs.Put(run)
-	if err := s.prepareRun(run, x, readOnly); err != nil || s.next == Retry {
-		return err
-	}
-	if run.tx = s.tx; run.tx == nil {
-		run.tx = s.begin()
-		lockScript(run.tx, &x.locks, p.keys)
-	}
-	state := s.Core.scripts.interpreter.State()
-	failed := state.Run(x.Script, p.keys, p.args, run, w)
-	s.Core.scripts.interpreter.Release(state)
-	if s.tx == nil {
-		run.tx.Commit()
-		s.raise(run.tx.GateSeq())
-		run.tx.Done()
-	} else {
-		run.tx.DB, run.tx.Lens = s.DB, s.lens
-	}
-	if s.account.Limits() != nil && s.tx == nil {
-		s.Core.writeDenials()
-	}
-	return s.endRun(failed, x.digest, w)
+// scriptLine is the command line of a script.
+func (s *Session) scriptLine(p *evalParams) [][]byte {
+	argv := [][]byte{s.words[0], p.script, strconv.AppendInt(nil, int64(len(p.keys)), 10)}
+	return append(append(argv, p.keys...), p.args...)
 }
 
-// endRun answers for a script that ended with an error.
-func (s *Session) endRun(failed *lua.Error, name string, w *reply.Writer) error {
-	if failed == nil {
+// runScript runs a script in a transaction of its own, or in that of EXEC. If it
+// runs too long, the session is parked.
+func (s *Session) runScript(x executable, p *evalParams, readOnly bool, w *reply.Writer) error {
+	run := s.Core.runs.Get().(*scriptRun)
+	if err := s.prepareRun(run, x.about(), readOnly); err != nil || s.next == Retry {
+		s.Core.runs.Put(run)
+		return err
+	}
+	if run.state, run.failed = x.take(p.keys, p.args); run.failed != nil {
+		return s.endRun(run, w)
+	}
+	if s.tx != nil {
+		run.tx = s.tx
+		run.execute()
+		run.tx.DB, run.tx.Lens = s.DB, s.lens
+		return s.endRun(run, w)
+	}
+	run.tx = s.begin()
+	lockScript(run.tx, &run.locks, p.keys)
+	if run.bounded {
+		run.complete()
+	} else if s.overseen(run, p) {
 		return nil
 	}
-	err := errScript(failed, name)
-	if !failed.Counted {
+	s.raise(run.gateSeq)
+	if s.account.Limits() != nil {
+		s.Core.writeDenials()
+	}
+	return s.endRun(run, w)
+}
+
+// execute runs the script and gives its state back.
+func (r *scriptRun) execute() {
+	r.reply.Reset(r.reply.Bytes()[:0])
+	r.failed = r.state.Run(r, &r.reply)
+	r.endState()
+}
+
+// complete is execute for a transaction of the script's own.
+func (r *scriptRun) complete() {
+	r.execute()
+	r.tx.Commit()
+	r.gateSeq = r.tx.GateSeq()
+	r.tx.Done()
+}
+
+// endRun answers for a script that has ended.
+func (s *Session) endRun(run *scriptRun, w *reply.Writer) error {
+	defer s.Core.runs.Put(run)
+	if run.failed == nil {
+		w.Raw(run.reply.Bytes())
+		return nil
+	}
+	err := errScript(run.failed, run.name)
+	if !run.failed.Counted {
 		return err
 	}
 	w.ErrorLine(string(err)) // the command that it came from was counted
@@ -79,30 +152,37 @@ func (s *Session) endRun(failed *lua.Error, name string, w *reply.Writer) error 
 
 // prepareRun finds what stands against running a script (script.c
 // scriptPrepareForRun).
-func (s *Session) prepareRun(run *scriptRun, x *script, readOnly bool) error {
-	*run = scriptRun{readOnly: readOnly || !x.plain && x.flags&scriptNoWrites != 0, allowOOM: x.flags&scriptAllowOOM != 0}
+func (s *Session) prepareRun(run *scriptRun, about executableFacts, readOnly bool) error {
+	writes := !about.plain && about.flags&scriptNoWrites == 0 // it says that it may
+	run.executableFacts = about
+	run.readOnly = readOnly || !about.plain && !writes
+	run.failed, run.gateSeq = nil, 0
+	run.wrote.Store(false)
+	run.overdue.stage.Store(stageAwaited)
+	run.overdue.since, run.overdue.line = time.Now(), nil
 	run.full = !s.Core.Engine.MakeRoom()
 	if s.tx != nil {
 		run.lacking = s.Core.Engine.Ready() // EXEC has waited
 	} else if run.lacking = s.ready(); s.next == Retry {
 		return run.lacking
 	}
-	if !x.plain && x.flags&scriptNoWrites == 0 {
-		switch {
-		case run.lacking != nil:
-			return run.lacking
-		case readOnly:
-			return errScriptWriteFlag
-		case run.full && !run.allowOOM:
-			return errScriptOOM
-		}
+	switch {
+	case !writes:
+	case run.lacking != nil:
+		return run.lacking
+	case readOnly:
+		return errScriptWriteFlag
+	case run.full && about.flags&scriptAllowOOM == 0:
+		return errScriptOOM
 	}
 	run.session = Session{
 		Core: s.Core, Peer: s.Peer, Proto: 2, DB: s.DB, Name: s.Name, client: s.client, account: s.account,
 		Authenticated: s.Authenticated, NoTouch: s.NoTouch, script: run, writer: run.session.writer,
 		tracking: s.tracking, caching: s.caching, cachingOf: s.cachingOf,
 	}
-	run.at = time.Now()
+	run.caller = s
+	run.reply.SetProto(s.Proto)
+	run.at = run.overdue.since
 	return nil
 }
 
@@ -114,7 +194,7 @@ func (r *scriptRun) Call(argv [][]byte, proto int) []byte {
 	w.SetProto(proto)
 	s.Proto = proto
 	s.Core.stats.Commands.Add(1)
-	c := s.Core.Table.find(argv)
+	c := s.find(argv)
 	if err := r.admit(c, argv); err != nil {
 		if c != nil {
 			c.stats.rejected.Add(1)
@@ -152,13 +232,15 @@ func (r *scriptRun) admit(c *Command, argv [][]byte) error {
 			return r.lacking
 		}
 	}
-	if c.is(DenyOOM) && r.full && !r.wrote && !r.allowOOM {
+	if c.is(DenyOOM) && r.full && !r.wrote.Load() && (r.plain || r.flags&scriptAllowOOM == 0) {
 		return ErrOOM
 	}
 	if !c.covers(r.tx, argv[c.words():]) {
 		return errScriptBeyondLocks
 	}
-	r.wrote = r.wrote || c.is(Write)
+	if c.is(Write) && !r.wrote.Load() {
+		r.wrote.Store(true)
+	}
 	return nil
 }
 

@@ -123,6 +123,9 @@ func runShutdown(s *Session, p *shutdownParams, _ *reply.Writer) error {
 		}
 		return errNoShutdown
 	}
+	if err := s.Core.overdue.endFor(p.save == shutdownNoSave); err != nil {
+		return err
+	}
 	err := s.Core.Process.Shutdown(ShutdownRequest{
 		Save: p.save == shutdownSave, NoSave: p.save == shutdownNoSave, Now: p.now, Force: p.force,
 	})
@@ -214,22 +217,6 @@ func bgRewriteAOFCommand() *Command {
 	}, grammar.Compile[noParams](), errNoRewrite)
 }
 
-// Functions are not there yet. Flushing them is: there are none.
-
-func functionCommand() *Command {
-	return container(Declaration{
-		Name: "function", Family: Scripting, Since: "7.0.0", Complexity: "Depends on subcommand.",
-		Summary: "A container for function commands",
-	},
-		onSession(Declaration{
-			Name: "flush", Since: "7.0.0", Complexity: "O(N) where N is the number of functions deleted",
-			Summary: "Deleting all functions",
-			Flags:   NoScript | Write, Tips: []string{"request_policy:all_shards", "response_policy:all_succeeded"},
-			Reply: reply.OK(),
-		}, flushModeGrammar("ERR FUNCTION FLUSH only supports SYNC|ASYNC option", ""), runNothingToFlush),
-	)
-}
-
 // flushModeGrammar is one optional word; anything else is answered with text.
 func flushModeGrammar(text, since string) *grammar.Grammar {
 	parse := func(p *flushParams, args [][]byte) (int, *grammar.Error) {
@@ -245,11 +232,6 @@ func flushModeGrammar(text, since string) *grammar.Grammar {
 			grammar.Token("SYNC", func(p *flushParams) *bool { return &p.sync }),
 		)).Since(since),
 	)))
-}
-
-func runNothingToFlush(_ *Session, _ *flushParams, w *reply.Writer) error {
-	w.OK()
-	return nil
 }
 
 // within runs a handler's work on data: in the transaction of the EXEC that is

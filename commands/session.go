@@ -26,6 +26,9 @@ type Peer interface {
 	// TakePushed appends to out what was pushed and is not in the output yet. It
 	// is called while the session executes a command.
 	TakePushed(out []byte) []byte
+	// Aside runs wait, which waits for another goroutine. Whoever drives the session
+	// has nothing else to do meanwhile, but need not keep a thread.
+	Aside(wait func())
 	// Refresh brings what Clients show of this session up to date; between
 	// commands that happens by itself.
 	Refresh()

@@ -33,7 +33,8 @@ import (
 //	3 {"f" "v"}
 //
 // "b>" is a line of a second client, named b; a line that blocks has no reply, and
-// "b<" is where b looks whether it has come. "@" lets time pass. A reply stands
+// "b<" is where b looks whether it has come. "b&>" is a line that goes on while others
+// run; there, "b<" waits for it. "@" lets time pass. A reply stands
 // on one line: +status, -ERROR text, :1, "bulk", nil, nil-array (RESP2 only),
 // ,1.5 (double), #t, (123 (big number), ="verbatim", [array], ~[set], {map},
 // >[push]; two lines with the protocol in front where the protocols differ; or
@@ -131,7 +132,7 @@ func isReply(line string) bool {
 // splitCommand splits "b> GET key" into a client's name and a line.
 func splitCommand(line string) (client, command string, ok bool) {
 	client, command, ok = strings.Cut(line, "> ")
-	return client, command, ok && strings.Trim(client, "abcdefghijklmnopqrstuvwxyz") == ""
+	return client, command, ok && strings.Trim(strings.TrimSuffix(client, "&"), "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
 // awaits tells a line "b<", on which client b looks for a reply.
@@ -174,10 +175,12 @@ func play(t *testing.T, table *Table, lines []string, proto int, seen map[*Comma
 		if !ok {
 			continue
 		}
+		name, goesOn := strings.CutSuffix(name, "&")
 		if clients[name] == nil {
 			clients[name] = s.connect(proto)
 		}
 		argv := words(t, command)
+		clients[name].goesOn = goesOn
 		data := clients[name].do(argv...)
 		// HELLO changes the protocol.
 		proto := clients[name].session.Proto

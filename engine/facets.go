@@ -58,6 +58,21 @@ func (v *OwnerView) Facets(prefix string, visit func(name string, value []byte) 
 	})
 }
 
+// ServerFacets visits the facets of the server whose names begin with prefix, in
+// order of name. No locks are held by the caller; the bytes never change.
+func (e *Engine) ServerFacets(prefix string, visit func(name string, value []byte)) {
+	tx := e.Begin()
+	tx.server().facets.Ascend(prefix, func(name string, value []byte) bool {
+		if !strings.HasPrefix(name, prefix) {
+			return false
+		}
+		visit(name, value)
+		return true
+	})
+	tx.Commit()
+	tx.Done()
+}
+
 // ownerOrServer locks and gives an owner; without a name the server's.
 func (tx *Tx) ownerOrServer(db int, name []byte) *Owner {
 	if len(name) == 0 {

@@ -96,6 +96,9 @@ type connection struct {
 	executed bool
 }
 
+// aside implements driver.
+func (c *connection) aside(wait func()) { wait() }
+
 // deliver implements driver. A connection that is to be killed may be inside a
 // write that its peer never takes, so that both deadlines pass.
 func (c *connection) deliver(s *session) {

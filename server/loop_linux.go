@@ -116,6 +116,13 @@ func (l *loop) adopt(s *session, conn net.Conn) error {
 	return nil
 }
 
+// aside implements driver.
+func (l *loop) aside(wait func()) {
+	runtime.UnlockOSThread()
+	defer runtime.LockOSThread()
+	wait()
+}
+
 // deliver implements driver.
 func (l *loop) deliver(s *session) {
 	l.box.mu.Lock()

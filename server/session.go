@@ -31,6 +31,8 @@ const (
 type driver interface {
 	// deliver says that the session has mail. It is called from any goroutine.
 	deliver(s *session)
+	// aside runs wait, which waits for another goroutine, on the driver's.
+	aside(wait func())
 }
 
 // A session is one connection. Fields below "driver" belong to its driver's
@@ -122,6 +124,9 @@ func (s *session) AppendLine(out []byte) []byte { return Client{s}.AppendLine(ou
 func (s *session) Resume(reply func(out []byte) []byte) {
 	s.post(func(m *mail) { m.resumed, m.reply = true, reply })
 }
+
+// Aside implements Conn.
+func (s *session) Aside(wait func()) { s.driver.aside(wait) }
 
 // Kill implements Conn.
 func (s *session) Kill() {

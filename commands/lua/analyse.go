@@ -157,7 +157,7 @@ func (c *collector) value(r *rewriter, x *ast.IdentExpr) {
 		return
 	}
 	switch x.Value {
-	case redisName, keysName, hiddenTable, "load", "loadstring":
+	case redisName, keysName, "_G", "load", "loadstring":
 		c.opaque()
 	}
 }

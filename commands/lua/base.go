@@ -284,14 +284,7 @@ func (st *State) protected(l *lua.LState, arguments int) lua.LValue {
 	if err == nil {
 		return nil
 	}
-	failed, ok := err.(*lua.ApiError)
-	if !ok {
-		return lua.LString(err.Error())
-	}
-	if failed.Type == lua.ApiErrorPanic {
-		st.worn = true
-	}
-	return failed.Object
+	return st.raisedBy(err)
 }
 
 func plainError(raised lua.LValue) lua.LValue {

@@ -13,6 +13,7 @@ import (
 // Script is a compiled script. It is never changed.
 type Script struct {
 	proto *lua.FunctionProto
+	sites []site
 	Facts
 }
 
@@ -45,5 +46,5 @@ func compile(text, name string, env *environment) (script *Script, err error) {
 	if err != nil {
 		return nil, fromCompiler(name, err)
 	}
-	return &Script{proto: proto, Facts: r.facts.sum()}, nil
+	return &Script{proto: proto, sites: r.sites, Facts: r.facts.sum()}, nil
 }

@@ -15,7 +15,7 @@ import (
 const (
 	hiddenConcat = "(concat)" // operands' names, operands…
 	hiddenLimit  = "(limit)"  // a limit of a numeric for, which limit it is
-	hiddenTable  = "_G"       // what scripts see of the environment
+	hiddenWrite  = "(write)"  // the environment, for who tries to write to it
 	discardMark  = ";"        // behind a name: the same function, whose result nobody reads
 )
 
@@ -31,6 +31,7 @@ type rewriter struct {
 	scope   *scope
 	facts   *collector
 	patches []patch
+	sites   []site
 	depth   int
 }
 
@@ -228,8 +229,9 @@ func (r *rewriter) target(e ast.Expr) ast.Expr {
 			return t
 		}
 		r.facts.opaque()
-		return attributeAt(t, identAt(t, hiddenTable), t.Value)
+		return attributeAt(t, identAt(t, hiddenWrite), t.Value)
 	case *ast.AttrGetExpr:
+		r.note(t, siteIndex, r.describe(t.Object), "", constantKey(t.Key))
 		t.Object = r.expr(t.Object)
 		t.Key = r.expr(t.Key)
 	}
@@ -255,6 +257,7 @@ func (r *rewriter) expr(e ast.Expr) ast.Expr {
 			r.facts.member(hidden.Value)
 			return hidden
 		}
+		r.note(x, siteIndex, r.describe(x.Object), "", constantKey(x.Key))
 		x.Key = r.expr(x.Key)
 		if !r.isParameterTable(x.Object) {
 			x.Object = r.expr(x.Object)
@@ -275,12 +278,15 @@ func (r *rewriter) expr(e ast.Expr) ast.Expr {
 	case *ast.StringConcatOpExpr:
 		return r.concat(x)
 	case *ast.ArithmeticOpExpr:
+		r.note(x, siteArithmetic, r.describe(x.Lhs), r.describe(x.Rhs), "")
 		x.Lhs, x.Rhs = r.expr(x.Lhs), r.expr(x.Rhs)
 	case *ast.UnaryMinusOpExpr:
+		r.note(x, siteArithmetic, r.describe(x.Expr), "", "")
 		x.Expr = r.expr(x.Expr)
 	case *ast.UnaryNotOpExpr:
 		x.Expr = r.expr(x.Expr)
 	case *ast.UnaryLenOpExpr:
+		r.note(x, siteLength, r.describe(x.Expr), "", "")
 		if !r.isParameterTable(x.Expr) {
 			x.Expr = r.expr(x.Expr)
 		}
@@ -333,11 +339,14 @@ func (r *rewriter) callStmt(e ast.Expr) ast.Expr {
 
 func (r *rewriter) call(x *ast.FuncCallExpr, discarded bool) ast.Expr {
 	if x.Receiver != nil {
+		r.note(x, siteCall, "method '"+x.Method+"'", "", "")
+		r.note(x, siteIndex, r.describe(x.Receiver), "", x.Method)
 		r.facts.loop() // a method of strings may be a search for a pattern
 		x.Receiver = r.expr(x.Receiver)
 		r.exprs(x.Args)
 		return x
 	}
+	r.note(x, siteCall, r.describe(x.Func), "", "")
 	callee := r.meaning(x.Func)
 	if name := callee.command(); name != "" {
 		r.facts.called(r, x.Args)
@@ -412,6 +421,18 @@ func (r *rewriter) describe(e ast.Expr) string {
 		if key, ok := x.Key.(*ast.StringExpr); ok {
 			return "field '" + key.Value + "'"
 		}
+	}
+	return ""
+}
+
+// note remembers an operation that may fail, for the errors.
+func (r *rewriter) note(at ast.PositionHolder, kind siteKind, first, second, key string) {
+	r.sites = append(r.sites, site{line: at.Line(), kind: kind, names: [2]string{first, second}, key: key})
+}
+
+func constantKey(e ast.Expr) string {
+	if key, ok := e.(*ast.StringExpr); ok {
+		return key.Value
 	}
 	return ""
 }

@@ -1,6 +1,8 @@
 package lua
 
 import (
+	"strings"
+
 	lua "github.com/yuin/gopher-lua"
 )
 
@@ -18,7 +20,11 @@ type library struct {
 }
 
 // environment is what the names of a script's libraries are, for the rewriter.
-type environment struct{ members map[string]bool }
+type environment struct {
+	members map[string]bool
+	// loads says that code sees other names while it is loaded than later.
+	loads bool
+}
 
 // memberName is the hidden name of a library's member. In it the point is part of
 // one name, which no script can spell.
@@ -46,8 +52,8 @@ func newEnvironment(libraries []library) *environment {
 
 // sandbox is the tables of a state that scripts cannot change.
 type sandbox struct {
-	// globals is where the code of scripts finds global names, hidden ones too;
-	// visible what a script sees of it as _G.
+	// globals is where code finds global names, hidden ones too; visible what a
+	// script sees of it as _G.
 	globals, visible *lua.LTable
 	// behind has the table that each protected one stands for.
 	behind map[*lua.LTable]*lua.LTable
@@ -55,35 +61,77 @@ type sandbox struct {
 	refuse *lua.LFunction
 	// shown is what getmetatable shows of a metatable that scripts must not change.
 	shown map[*lua.LTable]lua.LValue
+	// later is where code of a library finds global names once it is loaded.
+	later *lua.LTable
+	// choose is the metatable that leads to what is seen now.
+	choose *lua.LTable
 }
 
-// build fills the environment of l with the libraries.
-func (b *sandbox) build(l *lua.LState, libraries []library) {
-	b.globals, b.visible = l.G.Global, l.NewTable()
+// build fills the environment of l with libraries. With load, they are what is seen
+// later (loaded); until then it is load.
+func (b *sandbox) build(l *lua.LState, env *environment, libraries, load []library) {
 	b.behind, b.shown = map[*lua.LTable]*lua.LTable{}, map[*lua.LTable]lua.LValue{}
 	b.refuse = l.NewFunction(func(l *lua.LState) int {
 		l.RaiseError(errReadonly)
 		return 0
 	})
-	for _, each := range libraries {
-		b.add(l, each)
+	if load == nil {
+		b.fill(l, env, l.G.Global, libraries, true)
+		return
 	}
-	nonexistent := l.NewTable()
-	nonexistent.RawSetString("__index", l.NewFunction(refuseName))
-	b.globals.Metatable, b.visible.Metatable = nonexistent, nonexistent
-	b.setHidden(hiddenTable, b.protect(l, b.visible))
-	b.visible.RawSetString(hiddenTable, b.globals.RawGetString(hiddenTable))
-	shown := b.protect(l, nonexistent)
-	b.shown[b.globals.RawGetString(hiddenTable).(*lua.LTable).Metatable.(*lua.LTable)] = shown
+	b.later = l.NewTable()
+	b.fill(l, env, b.later, libraries, true)
+	before := l.NewTable()
+	b.fill(l, env, before, load, false)
+	b.globals = before
+	b.choose = l.NewTable()
+	b.choose.RawSetString("__index", before)
+	l.G.Global.Metatable = b.choose
 }
 
-// refuseName is the error of a global name that does not exist.
-func refuseName(l *lua.LState) int {
-	l.RaiseError("Script attempted to access nonexistent global variable '%s'", text(l.Get(2)))
+// loaded shows the code of a library what functions see when they are called.
+func (b *sandbox) loaded() {
+	b.globals = b.later
+	b.choose.RawSetString("__index", b.later)
+}
+
+// fill puts libraries into a table of globals.
+func (b *sandbox) fill(l *lua.LState, env *environment, globals *lua.LTable, libraries []library, showsAll bool) {
+	b.globals, b.visible = globals, l.NewTable()
+	nonexistent := l.NewTable()
+	nonexistent.RawSetString("__index", l.NewFunction(func(l *lua.LState) int { return refuseName(l, env, globals) }))
+	for _, each := range libraries {
+		real := b.add(l, each)
+		if !showsAll {
+			real.Metatable = nonexistent // what is missing there is an error, too
+		}
+	}
+	globals.Metatable, b.visible.Metatable = nonexistent, nonexistent
+	whole := b.protect(l, b.visible)
+	b.setHidden(hiddenWrite, whole)
+	if showsAll {
+		b.setVisible("_G", whole)
+	}
+	b.shown[whole.Metatable.(*lua.LTable)] = b.protect(l, nonexistent)
+	b.shown[nonexistent] = lua.LNil
+}
+
+// refuseName is the error of a global name that does not exist. Of a library's
+// member it is the library's name, if that does not exist either.
+func refuseName(l *lua.LState, env *environment, globals *lua.LTable) int {
+	name := text(l.Get(2))
+	if env.members[name] {
+		library, member, _ := strings.Cut(name, ".")
+		if name = member; globals.RawGetString(library) == lua.LNil {
+			name = library
+		}
+	}
+	l.RaiseError("Script attempted to access nonexistent global variable '%s'", name)
 	return 0
 }
 
-func (b *sandbox) add(l *lua.LState, each library) {
+// add adds a library and returns its table.
+func (b *sandbox) add(l *lua.LState, each library) *lua.LTable {
 	real := l.NewTable()
 	for name, function := range each.functions {
 		b.member(real, each, name, l.NewFunction(function))
@@ -94,6 +142,7 @@ func (b *sandbox) add(l *lua.LState, each library) {
 	if each.name != "" {
 		b.setVisible(each.name, b.protect(l, real))
 	}
+	return real
 }
 
 // member adds a member to a library's table, or a global.

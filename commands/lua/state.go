@@ -1,6 +1,7 @@
 package lua
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -35,15 +36,20 @@ const (
 
 // Interpreter makes scripts and the states that run them.
 type Interpreter struct {
-	env  *environment
-	idle sync.Pool // *State
+	version     Version
+	env         *environment // of scripts
+	functionEnv *environment // of libraries of functions
+	idle        sync.Pool    // *State
 }
 
 // NewInterpreter returns an interpreter that presents itself as the given version
 // of Redis.
 func NewInterpreter(version Version) *Interpreter {
-	in := &Interpreter{env: newEnvironment((&State{version: version}).libraries())}
-	in.idle.New = func() any { return newState(version, in.env) }
+	blank := &State{version: version}
+	in := &Interpreter{version: version, env: newEnvironment(blank.libraries())}
+	in.functionEnv = newEnvironment(blank.libraries())
+	in.functionEnv.loads = true
+	in.idle.New = func() any { return newState(version, in.env, &in.idle) }
 	return in
 }
 
@@ -53,17 +59,28 @@ type Version struct {
 	Number int
 }
 
-// State takes a state, which Release gives back.
-func (in *Interpreter) State() *State { return in.idle.Get().(*State) }
+// Take takes a state for a run of a script, which Release gives back. The script's
+// keys and arguments are copied.
+func (in *Interpreter) Take(script *Script, keys, args [][]byte) *State {
+	st := in.idle.Get().(*State)
+	st.prepare()
+	st.setParameters(st.strings(keys), st.strings(args))
+	st.script, st.endless = script, !script.Bounded
+	st.l.Push(st.l.NewFunctionFromProto(script.proto))
+	st.pending = 0
+	return st
+}
 
-// Release gives a state back. It must not be used any more.
-func (in *Interpreter) Release(st *State) {
+// Release gives a state back to where it came from. It must not be used any more.
+func (st *State) Release() {
 	st.host = nil
-	st.setParameters(lua.LNil, lua.LNil)
-	if st.worn {
-		return // it grew, or broke off in the middle of something
+	if st.callbacks == nil {
+		st.setParameters(lua.LNil, lua.LNil)
 	}
-	in.idle.Put(st)
+	// One that grew, or broke off in the middle of something, is not kept.
+	if !st.worn {
+		st.home.Put(st)
+	}
 }
 
 // State is an interpreter with its libraries. It is for one goroutine at a time.
@@ -82,6 +99,16 @@ type State struct {
 	stop    interrupt
 	args    argumentBuffer
 	worn    bool
+	home    *sync.Pool // where it is kept
+	// What is to be run stands on the stack: a function and so many arguments; endless
+	// says that it may have to be stopped.
+	pending int
+	endless bool
+	script  *Script // whose code it is
+	// loading is the library that is being loaded, nil for none; callbacks are the
+	// functions of the one that was.
+	loading   *loading
+	callbacks map[string]*lua.LFunction
 }
 
 // raised is the last error that was raised by a function of ours, and where.
@@ -94,7 +121,7 @@ type raised struct {
 // The sizes of a state. A call of a Lua function takes a frame; values are on a
 // stack, which begins small and grows.
 const (
-	framesMax      = 8000 // gopher-lua describes the stack of each error, in a time that grows with its square
+	framesMax      = 4000 // gopher-lua describes the stack of each error, in a time that grows with its square
 	stackBegin     = 1 << 10
 	stackGrow      = 1 << 12
 	stackMax       = 1 << 20
@@ -103,41 +130,44 @@ const (
 	stackRemembers = 1 << 16 // a state whose stack grew larger is not kept
 )
 
-func newState(version Version, env *environment) *State {
-	st := &State{version: version, env: env}
+func newState(version Version, env *environment, home *sync.Pool) *State {
+	st := &State{version: version, env: env, home: home}
 	st.random.seed(rand.Int32())
 	st.l = lua.NewState(lua.Options{
 		SkipOpenLibs: true, CallStackSize: framesMax, MinimizeStackMemory: true,
 		RegistrySize: stackBegin, RegistryGrowStep: stackGrow, RegistryMaxSize: stackMax,
 	})
-	st.sandbox.build(st.l, st.libraries())
+	if env.loads {
+		load := st.loadLibrary()
+		st.sandbox.build(st.l, env, st.libraries(), []library{st.hiddenLibrary(), load})
+	} else {
+		st.sandbox.build(st.l, env, st.libraries(), nil)
+	}
 	st.buildStrings()
+	st.buildFaults()
 	return st
 }
 
-// Run runs a script. What it returns is written to w; an error is what ended it,
-// and then nothing is written.
-func (st *State) Run(script *Script, keys, args [][]byte, host Host, w *reply.Writer) *Error {
-	st.begin(host)
-	st.setParameters(st.strings(keys), st.strings(args))
-	if !script.Bounded {
+// Run runs what the state was taken for. What it returns is written to w; an error
+// is what ended it, and then nothing is written.
+func (st *State) Run(host Host, w *reply.Writer) *Error {
+	st.host = host
+	if st.endless {
 		st.l.SetContext(&st.stop)
 		defer st.l.RemoveContext()
 	}
-	l := st.l
-	l.Push(l.NewFunctionFromProto(script.proto))
-	if err := l.PCall(0, 1, nil); err != nil {
+	if err := st.l.PCall(st.pending, 1, nil); err != nil {
 		return st.failure(err)
 	}
-	result := l.Get(-1)
-	l.Pop(1)
+	result := st.l.Get(-1)
+	st.l.Pop(1)
 	st.reply(w, result, 0)
 	return nil
 }
 
-// begin makes the state as it is when a script begins.
-func (st *State) begin(host Host) {
-	st.host, st.proto, st.depth = host, 2, 0
+// prepare makes the state as it is when a script begins.
+func (st *State) prepare() {
+	st.proto, st.depth = 2, 0
 	st.json = newJSONSettings()
 	st.raised = raised{}
 	st.stop.reset()
@@ -157,7 +187,8 @@ func (st *State) strings(texts [][]byte) *lua.LTable {
 	return t
 }
 
-// Stop ends the script that runs; text is its error. Any goroutine may call it.
+// Stop ends what runs, with an error of that text. Any goroutine may call it, between
+// Take and Release.
 func (st *State) Stop(text string) { st.stop.set(text) }
 
 // failure is the error that ended a script.
@@ -167,14 +198,26 @@ func (st *State) failure(err error) *Error {
 		e.Source, e.Line, _ = position(err.Error())
 		return e
 	}
+	return st.explain(st.raisedBy(err))
+}
+
+// raisedBy is the value that a call of a Lua function ended with.
+func (st *State) raisedBy(err error) lua.LValue {
 	failed, ok := err.(*lua.ApiError)
 	if !ok {
-		return &Error{Text: errorLine(err.Error())}
+		return lua.LString(err.Error())
 	}
-	if failed.Type == lua.ApiErrorPanic {
-		st.worn = true
+	if failed.Type != lua.ApiErrorPanic {
+		return st.translate(failed.Object)
 	}
-	return st.explain(failed.Object)
+	// The interpreter itself gave up, and says where only in the trace.
+	st.worn = true
+	_, trace, _ := strings.Cut(failed.StackTrace, "\n\t")
+	if source, line, ok := position(trace); ok {
+		where := fmt.Sprintf("%s:%d: ", source[1:], line)
+		return st.translate(lua.LString(where + failed.Object.String()))
+	}
+	return st.translate(failed.Object)
 }
 
 // explain makes an error of what was raised: a table with a member err, or any

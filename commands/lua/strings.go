@@ -22,7 +22,11 @@ func (st *State) stringLibrary() library {
 func (st *State) buildStrings() {
 	l := st.l
 	meta := l.NewTable()
-	library := st.sandbox.globals.RawGetString("string").(*lua.LTable)
+	globals := st.sandbox.globals
+	if st.sandbox.later != nil {
+		globals = st.sandbox.later
+	}
+	library := globals.RawGetString("string").(*lua.LTable)
 	meta.RawSetString("__index", st.sandbox.behind[library])
 	for event, operate := range map[string]func(a, b float64) float64{
 		"__add": func(a, b float64) float64 { return a + b },
@@ -36,7 +40,7 @@ func (st *State) buildStrings() {
 	meta.RawSetString("__unm", l.NewFunction(func(l *lua.LState) int {
 		n, ok := toNumber(l.Get(1))
 		if !ok {
-			l.RaiseError("attempt to perform arithmetic on a string value")
+			return st.fault(l, siteArithmetic, 0, l.Get(1), "", arithmeticVerb)
 		}
 		l.Push(-n)
 		return 1
@@ -56,26 +60,14 @@ func (st *State) arithmetic(event string, operate func(a, b float64) float64) lu
 			l.Push(lua.LNumber(operate(float64(a), float64(b))))
 			return 1
 		}
-		// A table's metatable comes before the strings'.
-		for i := 1; i <= 2; i++ {
-			if _, isString := l.Get(i).(lua.LString); isString {
-				continue
-			}
-			if meta := l.GetMetaField(l.Get(i), event); meta != lua.LNil {
-				l.SetTop(2)
-				l.Push(meta)
-				l.Insert(meta, 1)
-				l.SetTop(3)
-				st.call(l, 2, 1)
-				return 1
-			}
+		if n := st.otherOperand(l, event); n > 0 {
+			return n
 		}
-		culprit := l.Get(1)
+		operand := 0
 		if ok1 {
-			culprit = l.Get(2)
+			operand = 1
 		}
-		l.RaiseError("attempt to perform arithmetic on %s", named("", culprit))
-		return 0
+		return st.fault(l, siteArithmetic, operand, l.Get(operand+1), "", arithmeticVerb)
 	}
 }
 

@@ -369,7 +369,7 @@ func FuzzText(f *testing.F) {
 		if err != nil || !bytes.Equal(v.Text, text) {
 			t.Fatalf("%x: read %x, %v", text, v.Text, err)
 		}
-		if len(payload) > len(text)+1+9+footerBytes {
+		if len(payload) > len(text)+1+9+FooterBytes {
 			t.Fatalf("%d bytes for %d", len(payload), len(text))
 		}
 		pack := listpack.Append(listpack.Append(listpack.New(0), text), text)

@@ -14,7 +14,8 @@ const (
 	// VersionMax is the last version that is read: that of Redis 7.4.
 	VersionMax = 12
 
-	footerBytes = 2 + 8
+	// FooterBytes is the size of a payload's footer.
+	FooterBytes = 2 + 8
 )
 
 // ErrFooter is returned by Verify for a payload of a later version, one that was
@@ -46,7 +47,7 @@ func AppendNote(value, note []byte) []byte {
 
 // Note is what a payload says beside its value; ok is false when that is nothing.
 func Note(payload []byte) (note []byte, ok bool) {
-	at := len(payload) - footerBytes - noteBytes
+	at := len(payload) - FooterBytes - noteBytes
 	if at < 0 || string(payload[at+4:at+noteBytes]) != noteMark {
 		return nil, false
 	}
@@ -59,7 +60,7 @@ func Note(payload []byte) (note []byte, ok bool) {
 
 // Verify checks the footer of a payload.
 func Verify(payload []byte) error {
-	at := len(payload) - footerBytes
+	at := len(payload) - FooterBytes
 	if at < 0 || binary.LittleEndian.Uint16(payload[at:]) > VersionMax {
 		return ErrFooter
 	}

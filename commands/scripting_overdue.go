@@ -1,0 +1,355 @@
+package commands
+
+import (
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"reminis/commands/grammar"
+	"reminis/commands/reply"
+)
+
+// This file owns scripts that run long: who runs them while their session is parked,
+// what other commands do meanwhile, and how they are ended. It must not know Lua.
+//
+// A script that may run long (it has a loop, say) runs on a goroutine of its own,
+// for which the session's driver waits. A driver that waited graceTime parks the
+// session and goes on with others; the script is then overdue. As it holds locks
+// that others would wait for, and they would make their drivers wait, no command
+// begins while a script is overdue, but those that are for just that (AllowBusy).
+// The others wait, as in Redis, and are an error once busy-reply-threshold has
+// passed.
+//
+// Rejected: to run such scripts on the driver's goroutine, which takes half a
+// microsecond less; with one event loop nobody could then say SCRIPT KILL.
+
+// graceTime is how long a driver waits for a script. A client notices no less.
+const graceTime = 5 * time.Millisecond
+
+// overdue is what a run has for being overdue.
+type overdue struct {
+	// stage is who gets the result: the driver, or, once it is parked, the session's
+	// peer.
+	stage atomic.Int32
+	since time.Time
+	line  [][]byte // the command line; set when the run is overdue
+	// abandoned says that the server ends: what the script did is not to be kept.
+	abandoned atomic.Bool
+}
+
+const (
+	stageAwaited int32 = iota // the driver waits
+	stageParked               // it went on
+	stageEnded                // the script ended while the driver waited
+)
+
+// overdueScripts are the runs that are overdue.
+type overdueScripts struct {
+	count   atomic.Int32
+	mu      sync.Mutex
+	runs    []*scriptRun
+	waiting []func()
+}
+
+// scriptRunners are goroutines that run scripts, kept for the next.
+type scriptRunners struct {
+	mu   sync.Mutex
+	idle []*scriptRunner
+}
+
+// runnersMax is how many goroutines are kept: more run at once only while scripts
+// are overdue.
+const runnersMax = 64
+
+// scriptRunner is a goroutine that runs scripts.
+type scriptRunner struct {
+	work chan *scriptRun
+	done chan struct{}
+	late *time.Timer
+}
+
+func (x *scriptRunners) take() *scriptRunner {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if n := len(x.idle); n > 0 {
+		r := x.idle[n-1]
+		x.idle = x.idle[:n-1]
+		return r
+	}
+	r := &scriptRunner{work: make(chan *scriptRun), done: make(chan struct{}, 1), late: time.NewTimer(time.Hour)}
+	r.late.Stop()
+	go r.run()
+	return r
+}
+
+// keep keeps a runner for the next script, or ends it.
+func (x *scriptRunners) keep(r *scriptRunner) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.idle) < runnersMax {
+		x.idle = append(x.idle, r)
+		return
+	}
+	close(r.work)
+}
+
+func (r *scriptRunner) run() {
+	for run := range r.work {
+		run.complete()
+		if run.overdue.stage.CompareAndSwap(stageAwaited, stageEnded) {
+			r.done <- struct{}{}
+			continue
+		}
+		run.endOverdue()
+		run.session.Core.runners.keep(r)
+	}
+}
+
+// overseen runs a script on another goroutine, and reports whether it took too
+// long, so that the session is parked; what the script gives is then its reply.
+func (s *Session) overseen(run *scriptRun, p *evalParams) (parked bool) {
+	o := &run.overdue
+	r := s.Core.runners.take()
+	late := false
+	s.Peer.Aside(func() {
+		r.late.Reset(graceTime)
+		r.work <- run
+		select {
+		case <-r.done:
+		case <-r.late.C:
+			late = true
+		}
+	})
+	if late {
+		o.line = copyArgs(s.scriptLine(p))
+		s.Core.overdue.add(run)
+		if o.stage.CompareAndSwap(stageAwaited, stageParked) {
+			s.next = Park
+			return true
+		}
+		s.Core.overdue.remove(run)
+		<-r.done
+	}
+	r.late.Stop()
+	s.Core.runners.keep(r)
+	return false
+}
+
+// endState gives the state of a run back, after which nobody stops it any more.
+func (r *scriptRun) endState() {
+	x := &r.session.Core.overdue
+	x.mu.Lock()
+	state := r.state
+	r.state = nil
+	x.mu.Unlock()
+	if r.overdue.abandoned.Load() {
+		select {} // the server ends; nobody must see what the script has done
+	}
+	state.Release()
+}
+
+// endOverdue answers for a script whose session was parked.
+func (r *scriptRun) endOverdue() {
+	k := r.session.Core
+	k.overdue.remove(r)
+	now := time.Now()
+	took := now.Sub(r.overdue.since)
+	c := k.Table.find(r.overdue.line)
+	k.noteLatency(c, took)
+	r.session.noteSlow(c, r.overdue.line, now, took)
+	line := ""
+	if r.failed != nil {
+		line = string(errScript(r.failed, r.name))
+		if !r.failed.Counted {
+			k.stats.Errors.Add(1)
+			k.stats.errors.count(line)
+			c.stats.failed.Add(1)
+		}
+		r.reply.Reset(r.reply.Bytes()[:0])
+		r.reply.ErrorLine(line)
+	}
+	s := r.caller
+	s.Peer.Resume(func(out []byte) []byte {
+		s.raise(r.gateSeq)
+		return append(out, r.reply.Bytes()...)
+	})
+}
+
+func (x *overdueScripts) add(run *scriptRun) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.runs = append(x.runs, run)
+	x.count.Store(int32(len(x.runs)))
+}
+
+// remove takes a run out, and has everybody who waited try again.
+func (x *overdueScripts) remove(run *scriptRun) {
+	x.mu.Lock()
+	for i, each := range x.runs {
+		if each == run {
+			x.runs = append(x.runs[:i], x.runs[i+1:]...)
+			break
+		}
+	}
+	x.count.Store(int32(len(x.runs)))
+	waiting := x.waiting
+	x.waiting = nil
+	x.mu.Unlock()
+	for _, again := range waiting {
+		again()
+	}
+}
+
+// heldUp keeps a command from running while a script is overdue: it waits (Retry), or
+// the error is what it answers.
+func (s *Session) heldUp(c *Command) error {
+	x := &s.Core.overdue
+	if x.count.Load() == 0 {
+		return nil
+	}
+	// What is allowed may still need locks: WATCH, or the end of a transaction that
+	// watches keys. It waits.
+	allowed := c.is(AllowBusy)
+	if allowed && s.watch.Len() == 0 && (c.grammar == nil || !c.grammar.HasKeys()) {
+		return nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.runs) == 0 {
+		return nil
+	}
+	again := onlyOnce(func() { s.Peer.Resume(nil) })
+	if limit := s.Core.busyTime(); limit > 0 && !allowed {
+		left := limit - time.Since(x.runs[0].overdue.since)
+		if left <= 0 {
+			return x.runs[0].busy()
+		}
+		time.AfterFunc(left, again)
+	}
+	x.waiting = append(x.waiting, again)
+	s.next = Retry
+	return nil
+}
+
+// busyTime is busy-reply-threshold, 0 for no limit.
+func (k *Core) busyTime() time.Duration {
+	ms, _ := strconv.ParseInt(k.Config.Get("busy-reply-threshold"), 10, 64)
+	return time.Duration(max(ms, 0)) * time.Millisecond
+}
+
+// busy is what others are told while the script runs.
+func (r *scriptRun) busy() error {
+	if r.function {
+		return errBusyFunction
+	}
+	return errBusyScript
+}
+
+// kill ends the script that runs, if it has not written (script.c scriptKill).
+func (x *overdueScripts) kill(function bool) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.runs) == 0 {
+		return errNotBusy
+	}
+	run := x.runs[0]
+	switch {
+	case run.wrote.Load():
+		return errUnkillable
+	case run.function != function:
+		return run.busy()
+	}
+	if run.state != nil {
+		run.state.Stop(scriptKilledText)
+	}
+	return nil
+}
+
+// endFor ends all scripts that are overdue for a server that ends; what they did is
+// not kept, so that only SHUTDOWN NOSAVE may do it (db.c shutdownCommand).
+func (x *overdueScripts) endFor(noSave bool) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, run := range x.runs {
+		if !noSave {
+			return run.busy()
+		}
+		if run.state != nil {
+			run.overdue.abandoned.Store(true)
+			run.state.Stop(scriptKilledText)
+		}
+	}
+	return nil
+}
+
+func scriptKillCommand() *Command {
+	return killCommand("2.6.0", "Kill the script currently in execution.", false)
+}
+
+func functionKillCommand() *Command {
+	return killCommand("7.0.0", "Kill the function currently in execution.", true)
+}
+
+func killCommand(since, summary string, function bool) *Command {
+	return onSession(Declaration{
+		Name: "kill", Since: since, Complexity: "O(1)", Summary: summary,
+		Flags: NoScript | AllowBusy, Tips: []string{"request_policy:all_shards", "response_policy:one_succeeded"},
+		Reply: reply.OK(),
+	}, grammar.Compile[noParams](), func(s *Session, _ *noParams, w *reply.Writer) error {
+		if err := s.Core.overdue.kill(function); err != nil {
+			return err
+		}
+		w.OK()
+		return nil
+	})
+}
+
+func functionStatsCommand() *Command {
+	return onSession(Declaration{
+		Name: "stats", Since: "7.0.0", Complexity: "O(1)",
+		Summary: "Return information about the function currently running (name, description, duration)",
+		Flags:   NoScript | AllowBusy, Tips: []string{nondeterministicOutput, "request_policy:all_shards", "response_policy:special"},
+		Reply: reply.Record(
+			reply.Field{Key: "running_script", Value: reply.Any()}, reply.Field{Key: "engines", Value: reply.Any()},
+		),
+	}, grammar.Compile[noParams](), func(s *Session, _ *noParams, w *reply.Writer) error {
+		x := &s.Core.overdue
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if len(x.runs) > 0 && !x.runs[0].function {
+			return errBusyScript
+		}
+		w.Map(2)
+		w.BulkString("running_script")
+		if len(x.runs) == 0 {
+			w.Null()
+		} else {
+			x.runs[0].write(w)
+		}
+		set := s.Core.functionSet()
+		w.BulkString("engines")
+		w.Map(1)
+		w.BulkString("LUA")
+		w.Map(2)
+		w.BulkString("libraries_count")
+		w.Int(int64(len(set.libraries)))
+		w.BulkString("functions_count")
+		w.Int(int64(len(set.functions)))
+		return nil
+	})
+}
+
+// write writes a run as FUNCTION STATS shows it.
+func (r *scriptRun) write(w *reply.Writer) {
+	w.Map(3)
+	w.BulkString("name")
+	w.BulkString(r.name)
+	w.BulkString("command")
+	w.Array(len(r.overdue.line))
+	for _, arg := range r.overdue.line {
+		w.Bulk(arg)
+	}
+	w.BulkString("duration_ms")
+	w.Int(time.Since(r.overdue.since).Milliseconds())
+}
