@@ -89,18 +89,22 @@ func sInterCardCommand() *Command {
 	), runSInterCard)
 }
 
-// operands looks up all sets, missing ones as empty sets. All are looked up before
-// any is read: an expired key is removed when it is looked up, and what was read
-// before is not valid then.
+// operands looks up all sets, missing ones as empty sets. One that is missing may
+// have expired, and was removed when it was looked up; what was read before is not
+// valid then, and read again.
 func operands(tx *engine.Tx, keys [][]byte) ([]engine.Set, error) {
-	for _, key := range keys {
-		if _, err := setForRead(tx, key); err != nil {
+	sets, missing := make([]engine.Set, len(keys)), false
+	var err error
+	for i, key := range keys {
+		if sets[i], err = setForRead(tx, key); err != nil {
 			return nil, err
 		}
+		missing = missing || sets[i].Len() == 0
 	}
-	sets := make([]engine.Set, len(keys))
+	if !missing {
+		return sets, nil
+	}
 	for i, key := range keys {
-		var err error
 		if sets[i], err = tx.PeekSet(key); err != nil {
 			return nil, err
 		}
@@ -153,14 +157,7 @@ func storing(event string, run operation) func(tx *engine.Tx, p *setsParams, w *
 // the sets by size: the members of the smallest are looked up in the others.
 func common(sets []engine.Set, visit func(member []byte) bool) {
 	slices.SortStableFunc(sets, func(a, b engine.Set) int { return cmp.Compare(a.Len(), b.Len()) })
-	sets[0].Each(func(member []byte) bool {
-		for _, other := range sets[1:] {
-			if !other.Has(member) {
-				return true
-			}
-		}
-		return visit(member)
-	})
+	engine.EachCommon(sets, visit)
 }
 
 func intersect(result *engine.SetResult, sets []engine.Set, _ [][]byte) {
@@ -202,10 +199,7 @@ func runSInterCard(tx *engine.Tx, p *setsParams, w *reply.Writer) error {
 
 func unite(result *engine.SetResult, sets []engine.Set, _ [][]byte) {
 	for _, s := range sets {
-		s.Each(func(member []byte) bool {
-			result.Add(member)
-			return true
-		})
+		result.Unite(s)
 	}
 }
 

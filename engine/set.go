@@ -158,6 +158,11 @@ func (s *Set) add(e *Engine, member []byte) bool {
 	if s.big != nil {
 		return s.big.set(member, nil)
 	}
+	if s.kind != kindSetPack {
+		if n, isInt := listpack.ParseInt(member); isInt {
+			return s.addInt(e, n)
+		}
+	}
 	if s.Has(member) {
 		return false
 	}
@@ -165,24 +170,33 @@ func (s *Set) add(e *Engine, member []byte) bool {
 	return true
 }
 
+// addInt is add for a set that has no texts.
+func (s *Set) addInt(e *Engine, n int64) (added bool) {
+	if s.kind == 0 {
+		s.kind, s.block = kindSetInts, append(s.block[:0], intset.New(0)...)
+	}
+	s.block, added = intset.Add(s.block, n)
+	if added && intset.Len(s.block) > int(min(e.Limits.SetIntsetEntries.Load(), intsetMax)) {
+		s.leaveInts(e)
+	}
+	return added
+}
+
 // insert adds a member that is not there. A set leaves a form when it grows beyond
 // it and never goes back (t_set.c setTypeAdd).
 func (s *Set) insert(e *Engine, member []byte) {
-	n, isInt := listpack.ParseInt(member)
-	switch {
-	case s.kind == 0 && isInt:
-		s.kind, s.block = kindSetInts, append(s.block[:0], intset.New(0)...)
-	case s.kind == 0:
-		s.kind, s.block = kindSetPack, append(s.block[:0], listpack.New(0)...)
-	case s.kind == kindSetInts && !isInt:
-		s.leaveInts(e)
-	}
-	switch {
-	case s.kind == kindSetInts:
-		s.block, _ = intset.Add(s.block, n)
-		if intset.Len(s.block) > int(min(e.Limits.SetIntsetEntries.Load(), intsetMax)) {
+	if s.kind == 0 || s.kind == kindSetInts {
+		if n, isInt := listpack.ParseInt(member); isInt {
+			s.addInt(e, n)
+			return
+		}
+		if s.kind == 0 {
+			s.kind, s.block = kindSetPack, append(s.block[:0], listpack.New(0)...)
+		} else {
 			s.leaveInts(e)
 		}
+	}
+	switch {
 	case s.kind == kindSetPack && s.fits(member):
 		s.block = listpack.Append(s.block, member)
 	default:
@@ -384,14 +398,76 @@ type SetResult struct {
 	e *Engine
 }
 
+// resultBytes is room for a small result.
+const resultBytes = 256
+
 // NewSetResult is an empty set, to be stored or dropped.
-func (tx *Tx) NewSetResult() *SetResult { return &SetResult{e: tx.e} }
+func (tx *Tx) NewSetResult() *SetResult {
+	return &SetResult{Set: Set{block: make([]byte, 0, resultBytes)}, e: tx.e}
+}
 
 // Add adds member, which may alias another set, and says whether it is new.
 func (s *SetResult) Add(member []byte) bool { return s.add(s.e, member) }
 
 // Remove removes member and says whether it was there.
 func (s *SetResult) Remove(member []byte) bool { return s.remove(member) }
+
+// Unite adds the members of other.
+func (s *SetResult) Unite(other Set) {
+	if other.kind == kindSetInts {
+		i, count := 0, intset.Len(other.block)
+		for ; i < count && (s.kind == 0 || s.kind == kindSetInts); i++ {
+			s.addInt(s.e, intset.At(other.block, i))
+		}
+		if i == count {
+			return
+		}
+	}
+	other.Each(func(member []byte) bool {
+		s.add(s.e, member)
+		return true
+	})
+}
+
+// EachCommon visits the members that all sets have until visit returns false: in
+// the order of the first, which should be the smallest.
+func EachCommon(sets []Set, visit func(member []byte) bool) {
+	first, others := sets[0], sets[1:]
+	if first.kind != kindSetInts {
+		first.Each(func(member []byte) bool { return !inAll(others, member) || visit(member) })
+		return
+	}
+	var buf [20]byte
+	for i := range intset.Len(first.block) {
+		n := intset.At(first.block, i)
+		if intInAll(others, n) && !visit(strconv.AppendInt(buf[:0], n, 10)) {
+			return
+		}
+	}
+}
+
+func inAll(sets []Set, member []byte) bool {
+	for i := range sets {
+		if !sets[i].Has(member) {
+			return false
+		}
+	}
+	return true
+}
+
+func intInAll(sets []Set, n int64) bool {
+	var buf [20]byte
+	for i := range sets {
+		if sets[i].kind == kindSetInts {
+			if !intset.Has(sets[i].block, n) {
+				return false
+			}
+		} else if !sets[i].Has(strconv.AppendInt(buf[:0], n, 10)) {
+			return false
+		}
+	}
+	return true
+}
 
 // Drop gives the memory of a set back that was not stored.
 func (s *SetResult) Drop() {

@@ -21,6 +21,7 @@ type Shape struct {
 type loneKey struct {
 	at    int      // -1: there may always be others
 	words []string // behind which options name keys
+	toEnd bool     // there could be more up to the end of the line
 }
 
 // Arity returns Redis's arity: n arguments exactly, or at least -n, counted with
@@ -103,6 +104,10 @@ func (g *Shape) derive() {
 
 func (g *Shape) deriveOnlyKey() {
 	g.only, g.alone = -1, loneKey{at: -1}
+	if len(g.specs) == 1 && g.specs[0].toEnd() {
+		g.alone = loneKey{at: g.specs[0].Index - 1, toEnd: true}
+		return
+	}
 	at, placed := -1, 0
 	for i := range g.specs {
 		spec := &g.specs[i]
@@ -121,7 +126,7 @@ func (g *Shape) deriveOnlyKey() {
 	if len(g.specs) == 1 {
 		g.only = at
 	}
-	g.alone = loneKey{at, g.searchedWords()}
+	g.alone = loneKey{at: at, words: g.searchedWords()}
 }
 
 // deriver walks a grammar and notes a spec for each node with keys.

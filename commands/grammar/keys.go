@@ -93,8 +93,8 @@ type KeyRef struct {
 func (g *Shape) OnlyKey() int { return g.only }
 
 // LoneKey is OnlyKey for one line: it also returns the position of a key beside
-// which only options could name others, when none of their words is in argv. It
-// does not allocate.
+// which only options could name others, when none of their words is in argv, and
+// that of one key where there could be more. It does not allocate.
 func (g *Shape) LoneKey(argv [][]byte) int {
 	for _, word := range g.alone.words {
 		for _, arg := range argv {
@@ -103,10 +103,16 @@ func (g *Shape) LoneKey(argv [][]byte) int {
 			}
 		}
 	}
-	if g.alone.at >= len(argv) {
+	if g.alone.at >= len(argv) || g.alone.toEnd && len(argv) > g.alone.at+1 {
 		return -1
 	}
 	return g.alone.at
+}
+
+// toEnd reports whether a spec's keys are all arguments from a position on.
+func (spec *KeySpec) toEnd() bool {
+	return spec.Begin == BeginIndex && spec.Find == FindRange && spec.LastKey == -1 && spec.Step == 1 && spec.Limit == 0 &&
+		spec.Flags&(NotKey|Incomplete) == 0
 }
 
 // HasKeys reports whether the command has any key, NotKey specs excepted.

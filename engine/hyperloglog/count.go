@@ -17,13 +17,26 @@ func (r *Registers) Merge(value []byte) error {
 			}
 		})
 	}
-	eachDense(value[headerBytes:], func(i int, rank uint8) { r[i] = max(r[i], rank) })
+	data := value[headerBytes:denseBytes]
+	for i := 0; i < registerCount; i, data = i+4, data[3:] {
+		a, b, c, d := unpack(data)
+		four := r[i : i+4 : i+4]
+		four[0], four[1], four[2], four[3] = max(four[0], a), max(four[1], b), max(four[2], c), max(four[3], d)
+	}
 	return nil
 }
 
-// Raise raises the registers of a value of which the caller is the owner, sparse or
-// dense, one by one from the first on; for sparseMax see Add.
+// Raise raises the registers of a value of which the caller is the owner and which
+// was merged; for sparseMax see Add. Those of a sparse value are raised one by one
+// from the first on: the order leaves its mark on the runs.
 func (r *Registers) Raise(value []byte, sparseMax int) (out []byte, err error) {
+	if !IsSparse(value) {
+		data := value[headerBytes:denseBytes]
+		for i := 0; i < registerCount; i, data = i+4, data[3:] {
+			pack(data, r[i], r[i+1], r[i+2], r[i+3])
+		}
+		return value, nil
+	}
 	for index, rank := range r {
 		if rank == 0 {
 			continue
@@ -51,7 +64,13 @@ func Count(value []byte) (uint64, error) {
 		err := eachRun(value, func(_, count int, rank uint8) { h[rank] += count })
 		return h.estimate(), err
 	}
-	eachDense(value[headerBytes:], func(_ int, rank uint8) { h[rank]++ })
+	for data := value[headerBytes:denseBytes]; len(data) > 0; data = data[3:] {
+		a, b, c, d := unpack(data)
+		h[a&registerMax]++
+		h[b&registerMax]++
+		h[c&registerMax]++
+		h[d&registerMax]++
+	}
 	return h.estimate(), nil
 }
 

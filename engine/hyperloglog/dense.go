@@ -85,14 +85,14 @@ func ToDense(value []byte) ([]byte, error) {
 	return out, nil
 }
 
-// eachDense visits all registers in order, four in three bytes at a time.
-func eachDense(registers []byte, visit func(index int, rank uint8)) {
-	for i := 0; i < registerCount; i += 4 {
-		word := uint(registers[0]) | uint(registers[1])<<8 | uint(registers[2])<<16
-		visit(i, uint8(word&registerMax))
-		visit(i+1, uint8(word>>6&registerMax))
-		visit(i+2, uint8(word>>12&registerMax))
-		visit(i+3, uint8(word>>18))
-		registers = registers[3:]
-	}
+// unpack returns the four registers in three bytes.
+func unpack(data []byte) (a, b, c, d uint8) {
+	word := uint(data[0]) | uint(data[1])<<8 | uint(data[2])<<16
+	return uint8(word & registerMax), uint8(word >> 6 & registerMax), uint8(word >> 12 & registerMax), uint8(word >> 18)
+}
+
+// pack is for unpack.
+func pack(data []byte, a, b, c, d uint8) {
+	word := uint(a) | uint(b)<<6 | uint(c)<<12 | uint(d)<<18
+	data[0], data[1], data[2] = byte(word), byte(word>>8), byte(word>>16)
 }

@@ -227,6 +227,9 @@ func FuzzHostile(f *testing.F) {
 				t.Fatalf("%x is no value", text)
 			}
 		}
-		_, _ = registers.Raise(text, 3000)
+		registers = new(Registers)
+		if registers.Merge(text) == nil {
+			_, _ = registers.Raise(text, 3000)
+		}
 	})
 }

@@ -38,14 +38,12 @@ func testRegisters() error {
 			at, shift := locate(i)
 			put(registers[at:], shift, want[i])
 		}
-		var bad error
-		eachDense(registers, func(i int, rank uint8) {
-			if at, shift := locate(i); rank != want[i] || get(registers[at:], shift) != rank {
-				bad = fmt.Errorf("register %d should be %d but is %d", i, want[i], rank)
+		for i := range want {
+			a, b, c, d := unpack(registers[i/4*3:])
+			at, shift := locate(i)
+			if rank := [4]uint8{a, b, c, d}[i%4]; rank != want[i] || get(registers[at:], shift) != rank {
+				return fmt.Errorf("register %d should be %d but is %d", i, want[i], rank)
 			}
-		})
-		if bad != nil {
-			return bad
 		}
 	}
 	return nil

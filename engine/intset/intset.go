@@ -42,11 +42,14 @@ func Add(set []byte, n int64) (out []byte, added bool) {
 		// It lies outside of all that are there.
 		set = widen(set, need)
 	}
-	at, found := find(set, n)
+	w, size := width(set), len(set)
+	at, found := Len(set), false
+	if at > 0 && get(set, w, at-1) >= n {
+		at, found = find(set, n)
+	}
 	if found {
 		return set, false
 	}
-	w, size := width(set), len(set)
 	set = slices.Grow(set, w)[:size+w]
 	start := headerBytes + at*w
 	copy(set[start+w:], set[start:size])
