@@ -250,7 +250,7 @@ func (s Stream) Group(name []byte) (group StreamGroup, ok bool) {
 
 // Groups is the number of groups.
 func (s Stream) Groups() int {
-	if s.s.groups == nil {
+	if s.s == nil || s.s.groups == nil {
 		return 0
 	}
 	return len(s.s.groups.named)
@@ -258,7 +258,7 @@ func (s Stream) Groups() int {
 
 // EachGroup visits the groups in the order of their names.
 func (s Stream) EachGroup(visit func(group StreamGroup)) {
-	if s.s.groups == nil {
+	if s.s == nil || s.s.groups == nil {
 		return
 	}
 	for _, group := range s.s.groups.named {
