@@ -228,7 +228,7 @@ func runXInfoStream(tx *engine.Tx, p *streamInfoParams, w *reply.Writer) error {
 }
 
 // writeEdge writes the first entry in a direction.
-func writeEdge(w *reply.Writer, s engine.Stream, each eachEntry) {
+func writeEdge(w *reply.Writer, s engine.Stream, each func(s engine.Stream, first, last stream.ID, visit func(e *stream.Entry) bool)) {
 	found := false
 	each(s, stream.ID{}, stream.Max, func(e *stream.Entry) bool {
 		found = true
@@ -242,7 +242,7 @@ func writeEdge(w *reply.Writer, s engine.Stream, each eachEntry) {
 
 func writeStreamFull(w *reply.Writer, s engine.Stream, bounds *stream.Bounds, count int64) {
 	w.BulkString("entries")
-	writeEntries(w, count, func(visit func(e *stream.Entry) bool) { s.Each(stream.ID{}, stream.Max, visit) })
+	writeEntries(w, s, stream.ID{}, stream.Max, count, false)
 	w.BulkString("groups")
 	w.Array(s.Groups())
 	s.EachGroup(func(group engine.StreamGroup) {

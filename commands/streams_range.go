@@ -26,20 +26,17 @@ func (p *xRangeParams) convert() (err *grammar.Error) {
 
 func xRangeCommand() *Command {
 	return rangeCommand("xrange", "Return a range of elements in a stream, with IDs matching the specified IDs interval", "being returned",
-		grammar.Bytes("start", (*xRangeParams).startField), grammar.Bytes("end", (*xRangeParams).endField), engine.Stream.Each)
+		grammar.Bytes("start", (*xRangeParams).startField), grammar.Bytes("end", (*xRangeParams).endField), false)
 }
 
 func xRevRangeCommand() *Command {
 	return rangeCommand("xrevrange", "Return a range of elements in a stream, with IDs matching the specified IDs interval, in reverse order (from greater to smaller IDs) compared to XRANGE", "returned",
-		grammar.Bytes("end", (*xRangeParams).endField), grammar.Bytes("start", (*xRangeParams).startField), engine.Stream.EachBack)
+		grammar.Bytes("end", (*xRangeParams).endField), grammar.Bytes("start", (*xRangeParams).startField), true)
 }
-
-// eachEntry visits the entries between two ids in one direction.
-type eachEntry func(s engine.Stream, first, last stream.ID, visit func(e *stream.Entry) bool)
 
 // rangeCommand declares a command whose second and third argument are the ends of
 // an interval; returned is how its documentation says that elements are.
-func rangeCommand(name, summary, returned string, one, other grammar.Node, each eachEntry) *Command {
+func rangeCommand(name, summary, returned string, one, other grammar.Node, back bool) *Command {
 	return onData(Declaration{
 		Name: name, Family: Streams, Since: "5.0.0",
 		Complexity: "O(N) with N being the number of elements " + returned + ". If N is constant (e.g. always asking for the first 10 elements with COUNT), you can consider it O(1).",
@@ -64,19 +61,24 @@ func rangeCommand(name, summary, returned string, one, other grammar.Node, each 
 			w.NullArray()
 			return nil
 		}
-		writeEntries(w, p.count, func(visit func(e *stream.Entry) bool) { each(s, p.first, p.last, visit) })
+		writeEntries(w, s, p.first, p.last, p.count, back)
 		return nil
 	})
 }
 
-// writeEntries writes an array of the entries that each visits, count at most
-// unless that is 0.
-func writeEntries(w *reply.Writer, count int64, each func(visit func(e *stream.Entry) bool)) {
+// writeEntries writes an array of the entries between two ids, in one direction,
+// count at most unless that is 0.
+func writeEntries(w *reply.Writer, s engine.Stream, first, last stream.ID, count int64, back bool) {
 	entries, n := w.DeferArray(int(min(max(count, 1), 1<<20))), int64(0)
-	each(func(e *stream.Entry) bool {
+	visit := func(e *stream.Entry) bool {
 		writeEntry(w, e)
 		n++
 		return n != count
-	})
+	}
+	if back {
+		s.EachBack(first, last, visit)
+	} else {
+		s.Each(first, last, visit)
+	}
 	w.Close(entries, int(n))
 }

@@ -286,7 +286,7 @@ func (from *readSource) ready() bool {
 func (from *readSource) read(tx *engine.Tx, p *readParams, count int64, w *reply.Writer) {
 	if !p.grouped {
 		first, _ := from.after.Next()
-		writeEntries(w, count, func(visit func(e *stream.Entry) bool) { from.s.Each(first, stream.Max, visit) })
+		writeEntries(w, from.s, first, stream.Max, count, false)
 		return
 	}
 	consumer := seeConsumer(tx, from.key, from.group, p.consumer)

@@ -158,8 +158,9 @@ func (s *streamObject) bounds() stream.Bounds {
 // (t_stream.c streamIteratorGetID) it ends at the first beyond, whatever follows:
 // where XSETID went back there may be ids out of order.
 func (s *streamObject) each(first, last stream.ID, visit func(e *stream.Entry) bool) {
+	var w stream.Walker
 	for i := s.blockFor(first); i < len(s.index); i++ {
-		for w := stream.Forward(s.bytes(i), s.index[i].first); w.Next(); {
+		for w = stream.Forward(s.bytes(i), s.index[i].first); w.Next(); {
 			if w.Deleted || w.ID.Less(first) {
 				continue
 			}
@@ -178,8 +179,9 @@ func (s *streamObject) eachBack(first, last stream.ID, visit func(e *stream.Entr
 			from = i
 		}
 	}
+	var w stream.Walker
 	for i := from; i >= 0; i-- {
-		for w := stream.Back(s.bytes(i), s.index[i].first); w.Next(); {
+		for w = stream.Back(s.bytes(i), s.index[i].first); w.Next(); {
 			if w.Deleted || last.Less(w.ID) {
 				continue
 			}

@@ -14,10 +14,6 @@ func (tx *Tx) setStreamFacet(key, name, value []byte) {
 	tx.emit(&effect.Effect{Kind: effect.StreamSet, DB: uint32(tx.DB), Key: key, Field: name, Value: value})
 }
 
-func (tx *Tx) unsetStreamFacet(key, name []byte) {
-	tx.emit(&effect.Effect{Kind: effect.StreamUnset, DB: uint32(tx.DB), Key: key, Field: name})
-}
-
 // applyStreamSet does not count as a change for WATCH, but where it makes the
 // stream: Redis does not signal a key for what happens in its groups.
 func (tx *Tx) applyStreamSet(db int, x *effect.Effect) {
@@ -37,30 +33,45 @@ func (tx *Tx) applyStreamUnset(db int, x *effect.Effect) {
 	}
 }
 
-func facetName(kind byte, group uint32) []byte {
-	return binary.BigEndian.AppendUint32(append(make([]byte, 0, 1+4+stream.IDBytes), kind), group)
+// facetName begins the name of a facet in the transaction's buffer. Its value
+// follows in the same buffer.
+func (tx *Tx) facetName(kind byte, group uint32) []byte {
+	return binary.BigEndian.AppendUint32(append(tx.buf[:0], kind), group)
+}
+
+// attach sets a facet: the buffer has its name, up to an offset, and its value.
+func (tx *Tx) attach(key, buf []byte, nameBytes int) {
+	tx.buf = buf
+	tx.setStreamFacet(key, buf[:nameBytes:nameBytes], buf[nameBytes:])
+}
+
+// detach removes the facet whose name the buffer has.
+func (tx *Tx) detach(key, name []byte) {
+	tx.buf = name
+	tx.emit(&effect.Effect{Kind: effect.StreamUnset, DB: uint32(tx.DB), Key: key, Field: name})
 }
 
 func (tx *Tx) setGroup(key []byte, number uint32, name string, last stream.ID, read int64) {
-	value := binary.AppendUvarint(nil, last.Ms)
-	value = binary.AppendUvarint(value, last.Seq)
-	value = binary.AppendVarint(value, read)
-	tx.setStreamFacet(key, facetName(facetGroup, number), append(value, name...))
+	buf := tx.facetName(facetGroup, number)
+	nameBytes := len(buf)
+	buf = binary.AppendUvarint(binary.AppendUvarint(buf, last.Ms), last.Seq)
+	tx.attach(key, append(binary.AppendVarint(buf, read), name...), nameBytes)
 }
 
 func (tx *Tx) setConsumer(key []byte, group, number uint32, name string, seenMs int64) {
-	tx.setStreamFacet(key, binary.BigEndian.AppendUint32(facetName(facetConsumer, group), number),
-		append(binary.AppendVarint(nil, seenMs), name...))
+	buf := binary.BigEndian.AppendUint32(tx.facetName(facetConsumer, group), number)
+	tx.attach(key, append(binary.AppendVarint(buf, seenMs), name...), len(buf))
 }
 
 func (tx *Tx) setPending(key []byte, group uint32, p pendingEntry) {
-	value := binary.AppendUvarint(make([]byte, 0, 3*binary.MaxVarintLen64), uint64(p.consumer))
-	value = binary.AppendVarint(value, p.deliveredMs)
-	tx.setStreamFacet(key, p.id.AppendBinary(facetName(facetPending, group)), binary.AppendUvarint(value, p.count))
+	buf := p.id.AppendBinary(tx.facetName(facetPending, group))
+	nameBytes := len(buf)
+	buf = binary.AppendVarint(binary.AppendUvarint(buf, uint64(p.consumer)), p.deliveredMs)
+	tx.attach(key, binary.AppendUvarint(buf, p.count), nameBytes)
 }
 
 func (tx *Tx) unsetPending(key []byte, group uint32, id stream.ID) {
-	tx.unsetStreamFacet(key, id.AppendBinary(facetName(facetPending, group)))
+	tx.detach(key, id.AppendBinary(tx.facetName(facetPending, group)))
 }
 
 // CreateGroup makes a consumer group of the stream s, of key, which has none of
@@ -86,7 +97,7 @@ func (tx *Tx) DestroyGroup(key []byte, group StreamGroup) {
 	for len(group.g.named) > 0 {
 		tx.DeleteConsumer(key, group, StreamConsumer{group.g.named[len(group.g.named)-1]})
 	}
-	tx.unsetStreamFacet(key, facetName(facetGroup, group.g.number))
+	tx.detach(key, tx.facetName(facetGroup, group.g.number))
 }
 
 // CreateConsumer makes a consumer of a group that has none of the name.
@@ -108,7 +119,7 @@ func (tx *Tx) DeleteConsumer(key []byte, group StreamGroup, consumer StreamConsu
 	for _, id := range consumer.c.pending.Items() {
 		tx.unsetPending(key, group.g.number, id)
 	}
-	tx.unsetStreamFacet(key, binary.BigEndian.AppendUint32(facetName(facetConsumer, group.g.number), consumer.c.number))
+	tx.detach(key, binary.BigEndian.AppendUint32(tx.facetName(facetConsumer, group.g.number), consumer.c.number))
 }
 
 // Deliver makes id pending for a consumer; count is how often it was delivered.

@@ -32,11 +32,25 @@ func (tx *Tx) AppendStream(key []byte, s Stream, id stream.ID, pairs [][]byte) {
 		}
 		tx.buf = stream.Append(tx.buf[:0], id, id, pairs)
 	}
-	name := first.Binary()
-	tx.emit(&effect.Effect{Kind: effect.StreamSplice, DB: uint32(tx.DB), Key: key, Field: name[:], Number: int64(offset), Value: tx.buf})
+	tx.appended = appended{true, id}
+	tx.emit(&effect.Effect{Kind: effect.StreamSplice, DB: uint32(tx.DB), Key: key, Field: tx.streamName(first), Number: int64(offset), Value: tx.buf})
+	tx.appended = appended{}
 	if s.s != nil && o.lastID() != id {
 		tx.emitStreamMeta(key, o, streamMeta{last: id, added: o.added(), maxDeleted: o.meta.maxDeleted})
 	}
+}
+
+// appended says of a splice that is about to be applied that it appends one
+// entry, so that what was just written need not be read.
+type appended struct {
+	one bool
+	id  stream.ID
+}
+
+// streamName is the name of a block, in a buffer of the transaction's.
+func (tx *Tx) streamName(first stream.ID) []byte {
+	tx.nameBuf = first.Binary()
+	return tx.nameBuf[:]
 }
 
 // streamNodeMaxBytes bounds a block whatever the setting says (t_stream.c
@@ -143,8 +157,7 @@ func (tx *Tx) trimBlock(key []byte, s *streamObject, t *StreamTrim) (deleted int
 
 // emitStreamMarks replaces bytes of a block by as many others.
 func (tx *Tx) emitStreamMarks(key []byte, first stream.ID, offset int, marks []byte) {
-	name := first.Binary()
-	tx.emit(&effect.Effect{Kind: effect.StreamSplice, DB: uint32(tx.DB), Key: key, Field: name[:],
+	tx.emit(&effect.Effect{Kind: effect.StreamSplice, DB: uint32(tx.DB), Key: key, Field: tx.streamName(first),
 		Number: int64(offset), Count: int64(len(marks)), Value: marks})
 }
 
@@ -193,8 +206,7 @@ func (s *streamObject) locate(id stream.ID) (i, offset int, mark byte, ok bool) 
 func (tx *Tx) dropBlocks(key []byte, s *streamObject, i, blocks int) {
 	m := streamMeta{last: s.lastID(), added: s.added(), maxDeleted: s.meta.maxDeleted}
 	for range blocks {
-		name := s.index[i].first.Binary()
-		tx.emit(&effect.Effect{Kind: effect.StreamDrop, DB: uint32(tx.DB), Key: key, Field: name[:]})
+		tx.emit(&effect.Effect{Kind: effect.StreamDrop, DB: uint32(tx.DB), Key: key, Field: tx.streamName(s.index[i].first)})
 	}
 	tx.emitStreamMeta(key, s, m)
 }
@@ -247,7 +259,7 @@ func (tx *Tx) streamFor(db int, key []byte) (s *streamObject, ks *keyspace, made
 
 func (tx *Tx) applyStreamSplice(db int, x *effect.Effect) {
 	s, ks, made := tx.streamFor(db, x.Key)
-	s.splice(tx.e.pool, stream.FromBinary(x.Field), int(x.Number), int(x.Count), x.Value)
+	s.splice(tx, x)
 	if !made {
 		ks.changed(x.Key)
 	}
@@ -265,53 +277,55 @@ func (tx *Tx) applyStreamDrop(db int, x *effect.Effect) {
 	ks.changed(x.Key)
 }
 
-// splice replaces removed bytes at an offset of the block that first names by
-// added; a block that is not there is made.
-func (s *streamObject) splice(pool *table.Pool, first stream.ID, offset, removed int, added []byte) {
+// splice replaces bytes of a block as x says; a block that is not there is made.
+func (s *streamObject) splice(tx *Tx, x *effect.Effect) {
+	first, offset, removed := stream.FromBinary(x.Field), int(x.Number), int(x.Count)
 	i, there := s.find(first)
 	if !there {
-		s.insertBlock(pool, i, first)
+		s.insertBlock(tx.e.pool, i, first)
 	}
-	last := i == len(s.index)-1
-	if last {
+	if i == len(s.index)-1 {
 		s.openBlock(i)
 	}
 	old := s.bytes(i)
 	b := &s.index[i]
 	switch {
 	case offset == len(old) && b.open:
-		s.open = append(s.open, added...)
-	case removed == len(added):
-		copy(old[offset:], added)
+		s.open = append(s.open, x.Value...)
+	case removed == len(x.Value):
+		copy(old[offset:], x.Value)
 	default:
-		s.replace(i, slices.Concat(old[:offset], added, old[offset+removed:]))
+		s.replace(i, slices.Concat(old[:offset], x.Value, old[offset+removed:]))
 	}
-	block := s.bytes(i)
-	if offset == len(old) {
-		s.countAppended(i, block, offset)
-		return
+	switch {
+	case offset < len(old):
+		entries, deleted := stream.Count(s.bytes(i), first, 0)
+		s.recount(b, entries, deleted)
+		s.edges = streamEdges{}
+	case tx.appended.one:
+		s.noteAppended(i, 1, 0, tx.appended.id)
+	default:
+		entries, deleted := 0, 0
+		w := stream.From(s.bytes(i), first, offset)
+		for ; w.Next(); entries++ {
+			if w.Deleted {
+				deleted++
+			}
+		}
+		s.noteAppended(i, entries, deleted, w.ID)
 	}
-	entries, deleted := stream.Count(block, first, 0)
-	s.recount(b, entries, deleted)
-	s.edges = streamEdges{}
 }
 
-// countAppended counts the entries that were appended to block i at an offset.
-func (s *streamObject) countAppended(i int, block []byte, offset int) {
+// noteAppended counts entries that were appended to block i, of which last is the
+// last.
+func (s *streamObject) noteAppended(i, entries, deleted int, last stream.ID) {
 	b := &s.index[i]
-	entries, deleted := int(b.entries), int(b.deleted)
-	wasEmpty := s.live == 0
-	for w := stream.From(block, b.first, offset); w.Next(); entries++ {
-		if w.Deleted {
-			deleted++
-		}
-		s.edges.tail = w.ID
-	}
-	s.recount(b, entries, deleted)
-	s.edges.tailKnown = i == len(s.index)-1
-	if wasEmpty || i < len(s.index)-1 {
+	atEnd := i == len(s.index)-1
+	if s.live == 0 || !atEnd {
 		s.edges.firstKnown = false
 	}
+	s.recount(b, int(b.entries)+entries, int(b.deleted)+deleted)
+	s.edges.tail, s.edges.tailKnown = last, atEnd
 }
 
 func (s *streamObject) recount(b *streamBlock, entries, deleted int) {

@@ -5,6 +5,7 @@ import (
 
 	"reminis/engine/effect"
 	"reminis/engine/memory"
+	"reminis/engine/stream"
 )
 
 // This file owns transactions: which locks they take, how their effects become
@@ -51,6 +52,8 @@ type Tx struct {
 	elements  []byte // of a list, on their way into an effect
 	blockName [blockNameBytes]byte
 	record    recordTx
+	nameBuf   [stream.IDBytes]byte // of a block of a stream
+	appended  appended
 	events    []Event
 	draft     *draft
 	flushed   bool      // a database was emptied

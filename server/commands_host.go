@@ -70,6 +70,7 @@ func applyLimits(config *Config, core *commands.Core) {
 		"list-max-listpack-size",
 		"set-max-intset-entries",
 		"zset-max-listpack-entries", "zset-max-listpack-value",
+		"stream-node-max-entries", "stream-node-max-bytes",
 		"maxmemory", "maxmemory-policy", "maxmemory-samples",
 		"proto-max-bulk-len", "mem-consent", "tracking-table-max-keys",
 		"notify-keyspace-events")

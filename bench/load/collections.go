@@ -16,6 +16,15 @@ func collectionScenarios(cache []string) []scenario {
 		{"incr", "incrementing random keys", cache, []int{1, 16}, "", false, runOn(plainly("INCR"), plainly("INCR"))},
 		{"sadd", "adding a random member to one set", cache, []int{1, 16}, "", false, runOn(addMembers(1), addMembers(1))},
 		{"spop", "adding two random members to a set and popping one, in turn", cache, []int{1, 16}, "", false, runOn(addMembers(2), addAndPop)},
+		{"xadd", "adding an entry of two fields to one stream", cache, []int{1, 16}, "", false, runOn(addEntries, addEntries)},
+		{"xadd-trim", "adding an entry to a stream that is kept at about a thousand", cache, []int{1, 16}, "", false,
+			runOn(addEntries, addEntriesTo("MAXLEN", "~", "1000"))},
+		{"xrange", "reading the first ten entries of a stream", cache, []int{1, 16}, "", false, runOn(addEntries, readEntries)},
+		{"memory-streams", "resident bytes per entry of streams of 10, and of one stream", cache, nil, "", true,
+			runCollectionMemory([]collection{
+				{"resident_bytes_per_entry_of_short_streams", 1, shortStreams()},
+				{"resident_bytes_per_entry", 1, addEntries()},
+			})},
 		{"memory-sets", "resident bytes per set of 10 integers, per set of 10 texts, and per member of one set", cache, nil, "", true,
 			runCollectionMemory([]collection{
 				{"resident_bytes_per_set_of_integers", 1, setOf(10, 0, "")},
@@ -76,6 +85,38 @@ func addAndPop() request {
 			return resp.AppendCommand(buf, []byte("SPOP"), []byte(oneCollection))
 		}
 		return add(buf, number)
+	}
+}
+
+const oneStream = "stream"
+
+// addEntriesTo adds entries to one stream, with options.
+func addEntriesTo(options ...string) func() request {
+	return func() request {
+		return func(buf []byte, number int) []byte {
+			line := [][]byte{[]byte("XADD"), []byte(oneStream)}
+			for _, option := range options {
+				line = append(line, []byte(option))
+			}
+			line = append(line, []byte("*"), []byte("sensor"), []byte(strconv.Itoa(number)), []byte("note"), appendKey(nil, number))
+			return resp.AppendCommand(buf, line...)
+		}
+	}
+}
+
+func addEntries() request { return addEntriesTo()() }
+
+func readEntries() request {
+	return func(buf []byte, _ int) []byte {
+		return resp.AppendCommand(buf, []byte("XRANGE"), []byte(oneStream), []byte("-"), []byte("+"), []byte("COUNT"), []byte("10"))
+	}
+}
+
+// shortStreams makes streams of ten entries each.
+func shortStreams() request {
+	return func(buf []byte, number int) []byte {
+		return resp.AppendCommand(buf, []byte("XADD"), appendKey(nil, number/10), []byte("*"),
+			[]byte("sensor"), []byte(strconv.Itoa(number)), []byte("note"), appendKey(nil, number))
 	}
 }
 

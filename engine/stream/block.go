@@ -97,11 +97,13 @@ type Entry struct {
 	block  listpack.Run
 	fields int // the first of the master's fields, 0 when the entry has its own
 	at     int // the first field or value
+	end    int // behind the last value, once it was visited
+	// texts are where integers are written that are fields or values.
+	texts [2][20]byte
 }
 
 // Each visits fields and values; both are valid during the call.
 func (e *Entry) Each(visit func(field, value []byte)) {
-	var fieldBuf, valueBuf [20]byte
 	fields, at := e.fields, e.at
 	for range e.Pairs {
 		var field, value listpack.Element
@@ -111,8 +113,9 @@ func (e *Entry) Each(visit func(field, value []byte)) {
 			field, at = e.block.At(at)
 		}
 		value, at = e.block.At(at)
-		visit(textOf(field, &fieldBuf), textOf(value, &valueBuf))
+		visit(textOf(field, &e.texts[0]), textOf(value, &e.texts[1]))
 	}
+	e.end = at
 }
 
 func textOf(x listpack.Element, buf *[20]byte) []byte {
@@ -168,19 +171,30 @@ func (w *Walker) Next() bool {
 		w.read(w.pos)
 		return true
 	}
+	if w.at != 0 {
+		w.pos = w.behind()
+	}
 	if w.pos == len(w.block) {
 		return false
 	}
 	w.read(w.pos)
-	w.pos = w.at
-	elements := w.Pairs + 1
-	if w.fields == 0 {
-		elements += w.Pairs
-	}
-	for range elements {
-		w.pos = w.block.Next(w.pos)
-	}
 	return true
+}
+
+// behind is where the entry ends. Whoever has visited it knows.
+func (w *Walker) behind() int {
+	pos := w.end
+	if pos == 0 {
+		pos = w.at
+		elements := w.Pairs
+		if w.fields == 0 {
+			elements += w.Pairs
+		}
+		for range elements {
+			pos = w.block.Next(pos)
+		}
+	}
+	return w.block.Next(pos)
 }
 
 // read decodes the entry at pos up to its first field or value.
@@ -196,7 +210,7 @@ func (w *Walker) read(pos int) {
 		n, next := w.block.At(pos)
 		w.Pairs, w.fields, pos = int(n.Int), 0, next
 	}
-	w.at = pos
+	w.at, w.end = pos, 0
 }
 
 // Marked is the byte that marks the entry as deleted when it takes the place of
