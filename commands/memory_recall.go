@@ -186,6 +186,7 @@ type recalling struct {
 	err        error          // the filter's
 	unfiltered bool           // every record of the kinds that stands is wanted
 	limit      int            // hits asked of each owner's index
+	atLeast    float64        // the share of what text could score that they have at least
 	record     memory.Record  // of the candidate that is looked at
 	newest     int            // without a query only so many of each source are looked at; 0: all
 	ranks      recall.Ranking
@@ -264,10 +265,11 @@ func (r *recalling) recall(sources []source) ([]*candidate, error) {
 		r.rank()
 		r.expand(sources)
 		r.putPinnedFirst()
-		if chosen := r.best(); r.settled(chosen) {
+		chosen := r.best()
+		if r.settled(chosen) {
 			return r.pack(chosen), nil
 		}
-		r.limit *= 2
+		r.widen(chosen)
 	}
 }
 

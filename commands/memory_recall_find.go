@@ -184,7 +184,7 @@ func (s *source) has(doc uint64) bool {
 
 func (r *recalling) searchText(from *source, accept func(doc uint64) bool) {
 	result := r.searcher.Search(from.view.Index(), recall.Query{Text: string(r.params.query),
-		Limit: r.limit, Neighbours: int(r.params.neighbours), Accept: accept, Classes: r.classes(from)})
+		Limit: r.limit, AtLeast: r.atLeast, Neighbours: int(r.params.neighbours), Accept: accept, Classes: r.classes(from)})
 	r.scanned += result.Scanned
 	for _, hit := range result.Hits {
 		if s, ok := from.view.ByDoc(hit.ID); ok {
@@ -194,6 +194,7 @@ func (r *recalling) searchText(from *source, accept func(doc uint64) bool) {
 	if n := len(result.Hits); n == r.limit {
 		r.unseen.text = max(r.unseen.text, result.Hits[n-1].Score/result.Ceiling)
 	}
+	r.unseen.text = max(r.unseen.text, r.atLeast)
 }
 
 // searchVectors adds the records whose vectors are most like the one asked for to

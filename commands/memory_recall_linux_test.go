@@ -32,20 +32,6 @@ func fileLines(b *testing.B, variable string) []string {
 	return strings.Split(strings.TrimSpace(string(data)), "\n")
 }
 
-// spokenLines makes lines of words whose frequencies fall as their ranks grow.
-func spokenLines(r *rand.Rand, lines int) []string {
-	zipf := rand.NewZipf(r, 1.1, 8, 20_000)
-	list := make([]string, lines)
-	for i := range list {
-		var line strings.Builder
-		for range 10 + r.IntN(30) {
-			fmt.Fprintf(&line, "w%d ", zipf.Uint64())
-		}
-		list[i] = line.String()
-	}
-	return list
-}
-
 // fillOwner stores so many facts of an owner, and gives questions about them.
 func fillOwner(b *testing.B, c *testClient, records int) (questions []string) {
 	lines, questions := fileLines(b, "REMINIS_LINES"), fileLines(b, "REMINIS_QUESTIONS")

@@ -3,6 +3,7 @@ package commands
 import (
 	"bytes"
 	"cmp"
+	"math"
 	"slices"
 
 	"reminis/engine/memory"
@@ -108,6 +109,19 @@ func (r *recalling) settled(chosen []*candidate) bool {
 	}
 	best := r.ranks.Score(recall.Signals{Relevance: r.unseenRelevance, Confidence: 1, Tier: recall.TierSession})
 	return chosen[len(chosen)-1].score.Total > best.Total
+}
+
+// widen has more hits asked for: where text alone decides, all that could be among
+// the chosen; else, or while not enough were chosen, twice as many.
+func (r *recalling) widen(chosen []*candidate) {
+	switch {
+	case r.vector == nil && len(chosen) == int(r.params.topK):
+		r.limit, r.atLeast = math.MaxInt, r.ranks.LeastRelevance(chosen[len(chosen)-1].score.Total)
+	case r.atLeast > 0:
+		r.atLeast = 0 // too many say the same: all there are
+	default:
+		r.limit *= 2
+	}
 }
 
 // putPinnedFirst puts pinned records before others where a BUDGET is filled.

@@ -74,10 +74,17 @@ func (o oracle) search(q Query) []Hit {
 			}
 		}
 	}
-	return o.top(q, ids, own)
+	ceiling := 0.0
+	for term, weight := range weights {
+		n, df := float64(len(ids)), float64(documents[term])
+		ceiling += weight * math.Log1p((n-df+0.5)/(df+0.5)) * (1.2 + 1)
+	}
+	hits := slices.DeleteFunc(o.all(q, ids, own), func(h Hit) bool { return h.Score < q.AtLeast*ceiling })
+	return hits[:min(len(hits), q.Limit)]
 }
 
-func (o oracle) top(q Query, ids []uint64, own map[uint64]float64) []Hit {
+// all are all hits, best first.
+func (o oracle) all(q Query, ids []uint64, own map[uint64]float64) []Hit {
 	accept := func(id uint64) bool {
 		switch q.Classes[o.docs[id].Class] {
 		case Yes:
@@ -113,7 +120,7 @@ func (o oracle) top(q Query, ids []uint64, own map[uint64]float64) []Hit {
 		}
 	}
 	slices.SortFunc(hits, compareHits)
-	return hits[:min(len(hits), q.Limit)]
+	return hits
 }
 
 func countTerms(text string) countedText {

@@ -90,6 +90,18 @@ func (r Ranking) Score(s Signals) Score {
 	return score
 }
 
+// LeastRelevance is what a candidate's relevance must be more than for a score of that
+// total, whatever else speaks for it; 0 when it need not be anything.
+func (r Ranking) LeastRelevance(total float64) float64 {
+	w := r.Weights
+	if r.RelevanceMax <= 0 || w.Relevance == 0 {
+		return 0
+	}
+	share := (total*(w.Relevance+w.Recency+w.Confidence) - w.Recency - w.Confidence) / w.Relevance
+	const rounding = 1e-9 // less than that comes of it
+	return max(0, share-rounding) * r.RelevanceMax
+}
+
 func recency(ageMs, halfLifeMs int64) float64 {
 	if ageMs <= 0 || halfLifeMs <= 0 {
 		return 1

@@ -4,6 +4,7 @@ package recall
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 )
@@ -84,5 +85,33 @@ func TestPack(t *testing.T) {
 		if !slices.Equal(got, test.want) || tokens != test.tokens {
 			t.Errorf("%s: %v of %d tokens, want %v of %d", test.name, got, tokens, test.want, test.tokens)
 		}
+	}
+}
+
+// TestLeastRelevance: with less no candidate scores as much, with a little more the
+// best does.
+func TestLeastRelevance(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 4))
+	needed := 0
+	for range 10_000 {
+		ranking := Ranking{Weights: Weights{r.Float64(), r.Float64(), r.Float64()}, RelevanceMax: 1 + r.Float64()*50}
+		total := r.Float64()
+		least := ranking.LeastRelevance(total)
+		best := func(relevance float64) float64 {
+			return ranking.Score(Signals{Relevance: relevance, Confidence: 1, Tier: TierSession}).Total
+		}
+		if least == 0 {
+			if best(0) < total-1e-6 {
+				t.Fatalf("%+v: %v without any relevance, not %v", ranking, best(0), total)
+			}
+			continue
+		}
+		needed++
+		if best(least) >= total || least < ranking.RelevanceMax && best(least*(1+1e-6)+1e-6) < total {
+			t.Fatalf("%+v: %v for a total of %v, it gives %v", ranking, least, total, best(least))
+		}
+	}
+	if needed < 1000 {
+		t.Errorf("%d of 10,000 need relevance", needed)
 	}
 }

@@ -44,6 +44,8 @@ type Query struct {
 	Text string
 	// Limit is how many hits are wanted; none come without it.
 	Limit int
+	// AtLeast is the share of Result.Ceiling that a hit scores at least.
+	AtLeast float64
 	// Neighbours is how many turns on each side lend a turn relevance, 0 none.
 	Neighbours int
 	// Accept says which documents the asker may and wants to see, nil: all. It
@@ -99,6 +101,7 @@ type Searcher struct {
 	reach    int     // neighbours on each side
 	weight   float64 // the most that a neighbour lends, of its own score
 	ceiling  float64 // the terms' scales, summed
+	least    float64 // what a hit scores at least
 	all      bool    // every document may be a hit
 
 	parts []part
@@ -156,6 +159,7 @@ func (s *Searcher) Search(v *View, q Query) Result {
 		s.parts = v.all()
 		s.prepare()
 		s.lookUp()
+		s.least = q.AtLeast * s.ceiling
 		s.score()
 		result.Hits = s.collect()
 		result.Scanned = len(s.touched)
@@ -337,7 +341,7 @@ func (s *Searcher) add(t *queryTerm) {
 
 // worthPruning weighs the postings left against what finding out costs.
 func (s *Searcher) worthPruning(left int) bool {
-	return len(s.touched) >= s.query.Limit && left > 4*len(s.touched)+1024
+	return (len(s.touched) >= s.query.Limit || s.least > 0) && left > 4*len(s.touched)+1024
 }
 
 // prune tells whether documents that have none of the terms done so far, only of
@@ -383,16 +387,19 @@ func (s *Searcher) prune(toCome []queryTerm) bool {
 	return true
 }
 
-// kthBest answers the Limit-th best score so far of an accepted document, 0 if
-// there are not as many.
+// kthBest answers the Limit-th best score so far of an accepted document, or what a
+// hit has at least, if there are not as many or that is more.
 func (s *Searcher) kthBest() float64 {
+	if len(s.touched) <= s.query.Limit {
+		return s.least
+	}
 	s.best.reset(s.query.Limit)
 	for _, position := range s.touched {
 		if score := s.scores[position]; score > s.best.floor() && s.accepts(position) {
 			s.best.offer(score)
 		}
 	}
-	return s.best.floor()
+	return max(s.best.floor(), s.least)
 }
 
 // addWanted adds the term's impact to the wanted documents that have it.
@@ -442,7 +449,7 @@ func (s *Searcher) addWanted(t *queryTerm) {
 // scores, each with its neighbours, until even a document with such a score and
 // such neighbours would not be a hit.
 func (s *Searcher) collect() []Hit {
-	s.top.reset(s.query.Limit)
+	s.top.reset(s.query.Limit, s.least)
 	s.heap = s.heap[:0]
 	floor := s.kthBest() / (1 + s.weight)
 	for _, position := range s.touched {

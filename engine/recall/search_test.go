@@ -79,6 +79,9 @@ func (h *history) query() Query {
 	case 1:
 		q.Accept = func(id uint64) bool { return id%2 == 1 }
 	}
+	if h.random.IntN(3) == 0 {
+		q.Limit, q.AtLeast = 1+h.random.IntN(1000), h.random.Float64()
+	}
 	if h.random.IntN(2) == 0 {
 		for class := range q.Classes {
 			q.Classes[class] = Verdict(h.random.IntN(3))

@@ -98,19 +98,23 @@ func (b *bestScores) offer(score float64) {
 type topHits struct {
 	hits  []Hit
 	limit int
+	least float64 // of a score
 }
 
-func (t *topHits) reset(limit int) { t.hits, t.limit = nil, limit }
+func (t *topHits) reset(limit int, least float64) { t.hits, t.limit, t.least = nil, limit, least }
 
-// floor is the score below which an offer is refused, 0 while there is room.
+// floor is the score below which an offer is refused.
 func (t *topHits) floor() float64 {
 	if len(t.hits) < t.limit {
-		return 0
+		return t.least
 	}
 	return t.hits[0].Score
 }
 
 func (t *topHits) offer(hit Hit) {
+	if hit.Score < t.least {
+		return
+	}
 	if len(t.hits) < t.limit {
 		t.hits = append(t.hits, hit)
 		for i := len(t.hits) - 1; i > 0; {
