@@ -99,9 +99,7 @@ func (p *process) run() error {
 	defer p.engine.StopIndexer()
 	p.engine.RunReadAudit()
 	defer p.engine.StopReadAudit()
-	trimming := make(chan struct{})
-	defer close(trimming)
-	go runTrimmer(trimming)
+	defer p.runTrimmer()()
 	if err := p.listen(); err != nil {
 		return err
 	}

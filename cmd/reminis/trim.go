@@ -3,6 +3,7 @@ package main
 import (
 	"runtime/debug"
 	"runtime/metrics"
+	"sync"
 	"time"
 )
 
@@ -59,8 +60,23 @@ func (t *trimmer) due(h heapReading) bool {
 	return true
 }
 
-// runTrimmer trims the heap until stop is closed.
-func runTrimmer(stop <-chan struct{}) {
+// worthCheckpointBytes is what must wait for a checkpoint.
+const worthCheckpointBytes = 1 << 20
+
+// runTrimmer runs trim until the function that it returns is called, which waits for
+// its end: the store is closed after it.
+func (p *process) runTrimmer() (end func()) {
+	stop := make(chan struct{})
+	var done sync.WaitGroup
+	done.Go(func() { p.trim(stop) })
+	return func() {
+		close(stop)
+		done.Wait()
+	}
+}
+
+// trim trims the heap of a server that is idle, until stop is closed.
+func (p *process) trim(stop <-chan struct{}) {
 	ticker := time.NewTicker(trimEvery)
 	defer ticker.Stop()
 	var t trimmer
@@ -69,9 +85,13 @@ func runTrimmer(stop <-chan struct{}) {
 		case <-stop:
 			return
 		case <-ticker.C:
-			if t.due(readHeap()) {
-				debug.FreeOSMemory()
+			if !t.due(readHeap()) {
+				continue
 			}
+			if p.store != nil && p.engine.PendingBytes() > worthCheckpointBytes {
+				_ = p.store.Checkpoint() // noted for Stats and the log, and tried again
+			}
+			debug.FreeOSMemory()
 		}
 	}
 }
