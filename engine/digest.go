@@ -28,7 +28,7 @@ func (e *Engine) RecordsDigest() (sum [sha256.Size]byte, records int) {
 	for _, space := range slices.Sorted(maps.Keys(e.owners.spaces)) {
 		for _, owner := range e.owners.under(space, "") {
 			owner.records.Scan(func(it item) bool {
-				if !tx.journaled(it) {
+				if !it.kind().Journaled() {
 					return true
 				}
 				records++

@@ -117,7 +117,7 @@
 //
 // Sealing 300 bytes costs less than a microsecond, no allocation, and 28 bytes; a
 // write has two of them, its record and its event. Ciphers take 1 to 2 KB and four
-// times as long to make, so only the last 4,096 are kept.
+// times as long to make, so only the last 16,384 are kept.
 //
 // # Erasing
 //

@@ -156,15 +156,9 @@ func (tx *Tx) PutRecord(key memory.Key, r *memory.Record, event *memory.Event, k
 // one of another kind: what the store has, or must get, is a record that ends
 // and one that begins.
 func (tx *Tx) leaveStore(key []byte, kind memory.Kind, event *memory.Event) {
-	if old, ok, _ := tx.Standing(key); ok && tx.storedKind(old).Journaled() != kind.Journaled() {
+	if old, ok, _ := tx.Standing(key); ok && old.Kind.Journaled() != kind.Journaled() {
 		tx.endRecord(tx.DB, old, event)
 	}
-}
-
-func (tx *Tx) storedKind(s Stored) memory.Kind {
-	r := &tx.record.record
-	mustDecode(s.Bytes, r)
-	return r.Kind
 }
 
 // chainEvent completes an event of the owner and gives its stored form: the link
@@ -540,12 +534,10 @@ func (tx *Tx) applyRecordForget(db int, x *effect.Effect) {
 	if !owner.sketch {
 		tx.applyKeyDelete(db, key)
 	}
-	if len(x.Event) > 0 || !ok || tx.journaled(old) {
+	if len(x.Event) > 0 || !ok || old.kind().Journaled() {
 		owner.remember(tx, x, nil)
 	}
 }
-
-func (tx *Tx) journaled(it item) bool { return tx.storedKind(stored(it, itemTree{})).Journaled() }
 
 func (tx *Tx) applyRecordDeadline(db int, x *effect.Effect) {
 	owner := tx.owner(db, x.Owner())
@@ -566,7 +558,7 @@ func (tx *Tx) applyRecordDeadline(db int, x *effect.Effect) {
 	if !owner.sketch {
 		tx.applyDeadline(db, it.key(), x.DeadlineMs)
 	}
-	if len(x.Event) > 0 || tx.journaled(old) {
+	if len(x.Event) > 0 || old.kind().Journaled() {
 		owner.remember(tx, x, nil)
 	}
 }

@@ -33,9 +33,10 @@ type Keyring interface {
 // in the order of names, because others are sealed with the key.
 const keyFacet = "!key"
 
-// cipherMax bounds the ciphers that are kept, 1 to 2 KB each: an owner that has
-// none makes one in a few microseconds.
-const cipherMax = 4096
+// cipherMax bounds the ciphers that are kept, 1 to 2 KB each, as much as an owner
+// takes without one: an owner that has none makes one in about a microsecond, a
+// tenth of what a write takes.
+const cipherMax = 16 << 10
 
 // ciphers is the owners that have a cipher, the oldest to lose it next.
 type ciphers struct {
