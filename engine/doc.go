@@ -99,6 +99,23 @@
 // for Standing. A key's existence, type and deadline stay visible to generic
 // commands.
 //
+// # What a record takes
+//
+// Of a record with a text of 200 bytes in memory, with a thousand to an owner, after
+// a restart: its item 280 bytes, its places in the trees by key and by document 49
+// and 48, its entry in the shard's table about 65, its share of the text index
+// 140 (postings and words 80, terms 27, the rest heads and orders). Until the next
+// checkpoint each change takes 280 more (its event, packed), and what it replaced
+// its item. An owner takes 1.3 KB, and as much while it has a cipher. The
+// heap, after a restart and once the server is idle, is 2.9 times the text,
+// resident 4.3 times with what the process takes anyway (64 MB of caches in 200,000
+// records). With ten records to an owner the text index is not made before a recall
+// asks for it: it would take 480 bytes for each.
+//
+// On disk a record and one version of history take 1,500 bytes: its row 290, a row for
+// each change 300, an event for each 315. They are sealed, so nothing can be
+// compressed.
+//
 // # Keys of owners
 //
 // Each owner has a random key of its own (Keyring), which its first change that

@@ -32,6 +32,15 @@ func (x *indexer) open() {
 // indexRun is how many documents of an owner wait before they are worth a build.
 const indexRun = 64
 
+// worthBuilding says whether the background should index what waits of the owner:
+// with few documents an index takes twice as much memory as they do, and a recall
+// makes it in a moment.
+func (o *Owner) worthBuilding() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.waiting+o.unbuilt >= indexRun
+}
+
 // offer has the background index what waits of owner, which is locked, if that is
 // worth it.
 func (x *indexer) offer(owner *Owner) {
@@ -48,18 +57,17 @@ func (x *indexer) offer(owner *Owner) {
 // wait notes that an item, which is in the owner's trees, is to be found by its
 // text as the rules say that hold now. The owner is locked.
 func (o *Owner) wait(tx *Tx, it item) {
+	o.waiting++
 	rules := tx.Rules()
 	if tx.restoring {
-		// Rows come in no order of their documents, so none may wait.
-		o.indexedDoc = o.lastDoc
-		o.indexOne(&documents{owner: o, rules: rules}, it)
+		// Rows come in no order of their documents; the facets come before them.
+		o.waitRules = rules
 		return
 	}
 	if o.waitRules != rules {
 		o.indexUpTo(it.doc() - 1)
-		o.waitRules = rules
+		o.waitRules, o.waiting = rules, 1
 	}
-	o.waiting++
 	tx.e.indexer.offer(o)
 }
 
@@ -125,7 +133,9 @@ func (e *Engine) RunIndexer() {
 				case <-x.stop:
 					return
 				default:
-					owner.build()
+					if owner.worthBuilding() {
+						owner.build()
+					}
 				}
 			}
 		}
