@@ -27,6 +27,19 @@
 // collector does not look into a slice of bytes. (One pointer per record is
 // what that costs it.)
 //
+// # Sets
+//
+// A set of integers is one sorted block of them, with Redis's bytes and up to its
+// threshold; few texts are a packed block; all else is a table of its own, the same as
+// a large hash's. OBJECT ENCODING says of the last two what Redis has. A set of ten
+// integers takes 0.6 of Redis's memory, of ten texts 0.25, a member of a million 0.4.
+//
+// What SPOP takes is chosen before an effect names it. Whoever makes a set of others
+// makes it apart (SetResult), so that the key takes it over whole, and the batch has
+// its members: replay adds them one by one, to the same set.
+//
+// Rejected: packed blocks beyond 64 members. Each look-up walks them.
+//
 // # Lists
 //
 // A record that MEM.APPEND grew is a list: its head, which every append writes
