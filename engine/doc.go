@@ -85,6 +85,20 @@
 // locked. Rejected: columns in the store, which a restart would read instead of what
 // it reads anyway.
 //
+// # Streams
+//
+// A stream of the generic commands is blocks of entries, which are the nodes that
+// Redis would have (package stream), and what the blocks do not say: facets, by
+// name. A facet is the ids and counts after a deletion, a group, a consumer, or a
+// pending entry, each of which changes alone. Adding an entry appends to the last
+// block and changes no facet, as the last id and the count of entries follow from
+// the blocks until something is dropped (streamMeta). So a stream's state is a
+// function of its blocks and facets, in whatever order effects brought them:
+// recovery, which brings facets first, needs no rules of its own.
+//
+// What happens in groups is no change for WATCH, as in Redis; that a group ends
+// wakes who waits for it.
+//
 // # The past
 //
 // Changes and audit events stay in memory until the archive (the store) has

@@ -111,7 +111,7 @@ func (g *generator) data() []string {
 	if g.r.IntN(12) < g.records {
 		return g.record()
 	}
-	switch g.r.IntN(22) {
+	switch g.r.IntN(25) {
 	case 0, 1, 2:
 		return g.setting()
 	case 3, 4, 5:
@@ -128,6 +128,8 @@ func (g *generator) data() []string {
 		return g.set()
 	case 18, 19, 20:
 		return g.list()
+	case 21, 22, 23:
+		return g.stream()
 	}
 	return g.database()
 }
@@ -255,6 +257,24 @@ func (g *generator) list() []string {
 		line = append(line, pick(g.r, g.element(), g.value()))
 	}
 	return line
+}
+
+func (g *generator) stream() []string {
+	key, consumer := g.key(), streamConsumers()[g.r.IntN(2)]
+	id := func() string { return fmt.Sprintf("%d-%d", 1+g.r.IntN(40), g.r.IntN(4)) }
+	switch g.r.IntN(10) {
+	case 0:
+		return []string{"XDEL", key, id(), id(), id()}
+	case 1:
+		return []string{"XLEN", key}
+	case 2, 3:
+		return []string{"XGROUP", "CREATE", key, "g", "0", "MKSTREAM"}
+	case 4, 5:
+		return []string{"XREADGROUP", "GROUP", "g", consumer, "COUNT", fmt.Sprint(1 + g.r.IntN(4)), "STREAMS", key, ">"}
+	case 6:
+		return []string{"XACK", key, "g", id(), id(), id()}
+	}
+	return []string{"XADD", key, "MAXLEN", "=", fmt.Sprint(3 + g.r.IntN(60)), fmt.Sprintf("%d-*", 1+g.r.IntN(40)), "f", g.value()}
 }
 
 // element is a text that lists often have.

@@ -72,11 +72,14 @@ func wrongTypeLines() map[string][]string {
 		"SRANDMEMBER %s 2|SSCAN %s 0|SINTER %s|SINTER other %s|SUNION %s|SDIFF %s|SINTERCARD 1 %s|SINTERSTORE other %s|SUNIONSTORE other %s|SDIFFSTORE other %s"
 	onLists := "LPUSH %s a|RPUSH %s a|LPUSHX %s a|RPUSHX %s a|LPOP %s|RPOP %s 2|LLEN %s|LINDEX %s 0|LRANGE %s 0 1|LSET %s 0 a|LPOS %s a|LINSERT %s BEFORE a b|" +
 		"LREM %s 0 a|LTRIM %s 0 1|LMOVE %s other LEFT LEFT|RPOPLPUSH %s other|LMPOP 1 %s LEFT|BLPOP %s 0|BRPOP %s 0|BLMOVE %s other LEFT LEFT 0|BRPOPLPUSH %s other 0|BLMPOP 0 1 %s LEFT"
+	onStreams := "XADD %s * f v|XLEN %s|XDEL %s 1-1|XTRIM %s MAXLEN 1|XSETID %s 1-1|XRANGE %s - +|XREVRANGE %s + -|XREAD STREAMS %s 0|XREAD BLOCK 0 STREAMS %s 0|" +
+		"XREADGROUP GROUP g c STREAMS %s >|XGROUP CREATE %s g 0|XGROUP SETID %s g 0|XGROUP DESTROY %s g|XGROUP CREATECONSUMER %s g c|XGROUP DELCONSUMER %s g c|" +
+		"XACK %s g 1-1|XPENDING %s g|XCLAIM %s g c 0 1-1|XAUTOCLAIM %s g c 0 0|XINFO STREAM %s|XINFO GROUPS %s|XINFO CONSUMERS %s g"
 	onSorted := "SORT %s|SORT_RO %s"
 	return map[string][]string{
-		"hash":     strings.Split(onStrings+"|"+onSets+"|"+onLists+"|"+onSorted, "|"),
-		"string":   strings.Split(onHashes+"|"+onSets+"|"+onLists+"|"+onSorted, "|"),
-		recordName: strings.Split(onStrings+"|"+onHashes+"|"+onSets+"|"+onLists+"|"+onSorted, "|"),
+		"hash":     strings.Split(onStrings+"|"+onSets+"|"+onLists+"|"+onStreams+"|"+onSorted, "|"),
+		"string":   strings.Split(onHashes+"|"+onSets+"|"+onLists+"|"+onStreams+"|"+onSorted, "|"),
+		recordName: strings.Split(onStrings+"|"+onHashes+"|"+onSets+"|"+onLists+"|"+onStreams+"|"+onSorted, "|"),
 	}
 }
 
@@ -92,7 +95,7 @@ func TestWrongTypes(t *testing.T) {
 		// Keys of other types cannot even be named as records unless they have
 		// enough segments; these have.
 		c := r.dial()
-		for _, words := range [][]string{{"SET", "app:u9:s1:text", "x"}, {"HSET", "app:u9:s1:hash", "f", "v"}, {"SADD", "app:u9:s1:set", "m"}, {"RPUSH", "app:u9:s1:list", "a"}} {
+		for _, words := range [][]string{{"SET", "app:u9:s1:text", "x"}, {"HSET", "app:u9:s1:hash", "f", "v"}, {"SADD", "app:u9:s1:set", "m"}, {"RPUSH", "app:u9:s1:list", "a"}, {"XADD", "app:u9:s1:stream", "1-1", "f", "v"}} {
 			c.do(words...)
 			for _, line := range []string{`MEM.SET %s {}`, `MEM.PATCH %s {"a":1}`, `MEM.GET %s`, `MEM.FORGET KEYS 1 %s`, `MEM.ROLLBACK %s VERSION 1`, `MEM.HISTORY %s`, `MEM.GET %s VERSION 1`} {
 				r.mustRefuse(strings.Fields(fmt.Sprintf(line, words[1])), "WRONGTYPE ")

@@ -40,6 +40,8 @@ func (m *model) typeOf(args []string) string {
 		return "+set\r\n"
 	case v.list != nil:
 		return "+list\r\n"
+	case v.stream != nil:
+		return "+stream\r\n"
 	}
 	return "+string\r\n"
 }

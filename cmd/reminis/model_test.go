@@ -20,10 +20,13 @@ type modelKey struct {
 	fields     map[string]string
 	members    map[string]bool
 	list       []string
+	stream     *modelStream
 	deadlineMs int64
 }
 
-func (v modelKey) isString() bool { return v.fields == nil && v.members == nil && v.list == nil }
+func (v modelKey) isString() bool {
+	return v.fields == nil && v.members == nil && v.list == nil && v.stream == nil
+}
 
 func (v modelKey) clone() modelKey {
 	v.fields, v.members = maps.Clone(v.fields), maps.Clone(v.members)
@@ -105,6 +108,7 @@ func (m *model) define() {
 		"LPUSH": m.lPush(true, false), "RPUSH": m.lPush(false, false), "LPUSHX": m.lPush(true, true), "RPUSHX": m.lPush(false, true),
 		"LPOP": m.lPop(true), "RPOP": m.lPop(false), "LLEN": m.lLen, "LRANGE": m.lRange, "LTRIM": m.lTrim, "LSET": m.lSet,
 		"LINSERT": m.lInsert, "LREM": m.lRem, "LMOVE": m.lMove,
+		"XADD": m.xAdd, "XDEL": m.xDel, "XLEN": m.xLen, "XGROUP": m.xGroup, "XREADGROUP": m.xReadGroup, "XACK": m.xAck,
 		"MEM.SCHEMA": m.schema, "MEM.POLICY": m.policy, "MEM.CONSENT": m.consent, "MEM.GRANT": m.grant, "MEM.REVOKE": m.revoke,
 	}
 }
@@ -245,6 +249,10 @@ func (m *model) dump(nowMs int64) string {
 			}
 			if v.list != nil {
 				fmt.Fprintf(&out, "%d %q %s @%d\n", db, key, listText(v.list), deadline)
+				continue
+			}
+			if v.stream != nil {
+				fmt.Fprintf(&out, "%d %q %s @%d\n", db, key, v.stream.text(), deadline)
 				continue
 			}
 			var pairs []string

@@ -334,6 +334,12 @@ func (w *world) dump() string {
 				fmt.Fprintf(&out, "%d %q %s @%s\n", db, key, membersText(items(c.do("SMEMBERS", key))), deadline)
 			case "list":
 				fmt.Fprintf(&out, "%d %q %s @%s\n", db, key, listText(items(c.do("LRANGE", key, "0", "-1"))), deadline)
+			case "stream":
+				var pending []string
+				if len(items(c.do("XINFO", "GROUPS", key))) > 0 {
+					pending = items(c.do("XPENDING", key, "g"))
+				}
+				fmt.Fprintf(&out, "%d %q %s @%s\n", db, key, streamText(items(c.do("XRANGE", key, "-", "+")), pending), deadline)
 			case "memory":
 				// Records have a dump of their own.
 			default:
