@@ -28,7 +28,7 @@ func aclCategories() []string {
 // none. Redis writes it at each command.
 func familyCategory(f Family) string {
 	switch f {
-	case Strings, Bitmap, Hashes, Lists, Sets, Streams, HyperLogLog, Connection, Scripting:
+	case Geo, Strings, Bitmap, Hashes, Lists, Sets, Streams, HyperLogLog, Connection, Scripting:
 		return string(f)
 	case SortedSets:
 		return "sortedset"

@@ -319,6 +319,7 @@ const (
 	Hashes       Family = "hash"
 	Lists        Family = "list"
 	SortedSets   Family = "sorted-set"
+	Geo          Family = "geo"
 	Sets         Family = "set"
 	HyperLogLog  Family = "hyperloglog"
 	Streams      Family = "stream"

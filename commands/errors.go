@@ -3,11 +3,15 @@ package commands
 import (
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 
 	"reminis/commands/acl"
+	"reminis/commands/geohash"
 	"reminis/commands/grammar"
 	"reminis/commands/lua"
+	"reminis/commands/reply"
 	"reminis/engine/memory"
 )
 
@@ -46,6 +50,16 @@ const (
 	errSortGet     Error = "ERR GET option of SORT denied due to insufficient ACL permissions."
 	errSortScore   Error = "ERR One or more scores can't be converted into double"
 	errIndexRange  Error = "ERR index out of range"
+	errGeoRadius   Error = "ERR need numeric radius"
+	errGeoNegative Error = "ERR radius cannot be negative"
+	errGeoWidth    Error = "ERR need numeric width"
+	errGeoHeight   Error = "ERR need numeric height"
+	errGeoBox      Error = "ERR height or width cannot be negative"
+	errGeoUnit     Error = "ERR unsupported unit provided. please use M, KM, FT, MI"
+	errGeoMember   Error = "ERR could not decode requested zset member"
+	errGeoCount    Error = "ERR COUNT must be > 0"
+	errGeoAny      Error = "ERR the ANY argument requires COUNT argument"
+
 	errScoreNaN    Error = "ERR resulting score is not a number (NaN)"
 	errScoreRange  Error = "ERR min or max is not a float"
 	errMemberRange Error = "ERR min or max not valid string range item"
@@ -518,4 +532,26 @@ func errText(c *Command, err error, argv [][]byte) string {
 // errExecAborted is why EXEC did not run its queue.
 func errExecAborted(cause error) error {
 	return Error("EXECABORT Transaction discarded because of: " + strings.TrimPrefix(cause.Error(), "ERR "))
+}
+
+// errGeoPoint names a point that is out of range (geo.c extractLongLatOrReply).
+func errGeoPoint(p geohash.Point) error {
+	number := func(x float64) string {
+		if math.IsInf(x, 0) {
+			return string(reply.AppendDouble(nil, x))
+		}
+		return strconv.FormatFloat(x, 'f', 6, 64)
+	}
+	return Error("ERR invalid longitude,latitude pair " + number(p.Longitude) + "," + number(p.Latitude))
+}
+
+// errGeoStore is why a search that stores cannot show more than members.
+func errGeoStore(what string) error {
+	return Error("ERR " + what + " is not compatible with WITHDIST, WITHHASH and WITHCOORD options")
+}
+
+// errGeoOneOf names what a search says once; it repeats the command's name as it
+// was given.
+func errGeoOneOf(what, command string) error {
+	return Error("ERR exactly one of " + what + " can be specified for " + command)
 }

@@ -12,6 +12,7 @@ func DefaultTable() *Table {
 		hashCommands(),
 		listCommands(),
 		sortedSetCommands(),
+		geoCommands(),
 		setCommands(),
 		hyperLogLogCommands(),
 		streamCommands(),

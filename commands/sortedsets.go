@@ -112,6 +112,11 @@ func runZAdd(tx *engine.Tx, p *zAddParams, w *reply.Writer) error {
 		}
 		scores = append(scores, score)
 	}
+	return p.run(tx, scores, func(i int) []byte { return p.pairs[2*i+1] }, w)
+}
+
+// run gives members their scores, and replies.
+func (p *zAddParams) run(tx *engine.Tx, scores []float64, member func(i int) []byte, w *reply.Writer) error {
 	edit, err := tx.EditSortedSet(p.key)
 	if err != nil {
 		return err
@@ -119,7 +124,7 @@ func runZAdd(tx *engine.Tx, p *zAddParams, w *reply.Writer) error {
 	var last scoring
 	added, updated := 0, 0
 	for i, score := range scores {
-		if last = p.give(&edit, p.pairs[2*i+1], score); last.err != nil {
+		if last = p.give(&edit, member(i), score); last.err != nil {
 			break
 		}
 		added += last.added

@@ -4,6 +4,7 @@ package reply
 // (CLIENT REPLY, MULTI) or sockets.
 
 import (
+	"bytes"
 	"math"
 	"strconv"
 	"strings"
@@ -160,6 +161,24 @@ func (w *Writer) Double(value float64) {
 func (w *Writer) LongDouble(value LongDouble) {
 	var digits [64]byte
 	text := value.Append(digits[:0])
+	if w.resp3 {
+		w.buf = append(w.buf, ',')
+		w.buf = append(w.buf, text...)
+		w.buf = append(w.buf, '\r', '\n')
+		return
+	}
+	w.buf = redcon.AppendBulk(w.buf, text)
+}
+
+// PlainDouble writes a double for people, as LongDouble does: 17 digits behind the
+// point, without the zeros at the end, and no exponent.
+func (w *Writer) PlainDouble(value float64) {
+	var digits [64]byte
+	text := bytes.TrimRight(strconv.AppendFloat(digits[:0], value, 'f', 17, 64), "0")
+	text = bytes.TrimSuffix(text, []byte("."))
+	if string(text) == "-0" {
+		text = text[1:]
+	}
 	if w.resp3 {
 		w.buf = append(w.buf, ',')
 		w.buf = append(w.buf, text...)
