@@ -35,6 +35,9 @@ type MemoryOptions struct {
 // Owner is one user of one product: the unit of isolation. Its lock is taken
 // after shards' locks, ascending by space and name.
 type Owner struct {
+	// What a look-up of a record needs comes first: with many owners, what it costs
+	// is the lines of memory that it touches.
+
 	mu sync.Mutex
 	// holder is the transaction that holds mu, if one does: it may own a hundred
 	// thousand owners, and asks for each again.
@@ -43,7 +46,15 @@ type Owner struct {
 	space   uint32
 	number  uint32 // in the registry, for as long as the process runs
 	name    string
+	// consent is the facet of that name.
+	consent memory.Consent
 	sketch  bool // a copy that a draft changes
+	// docs are the records and items by their number in the index. A list itself is
+	// in the index only when it has an anchor.
+	docs btree.Map[uint64, item]
+	uses Uses
+	// records are those that stand, by key; items are those of lists.
+	records, items itemTree
 
 	// key is the owner's own, under its number in the keyring; number 0: none
 	// yet. keyKept says that the number is among the facets, destroyed that the
@@ -54,9 +65,6 @@ type Owner struct {
 	destroyed bool
 	cipher    atomic.Pointer[memory.Cipher]
 
-	records itemTree
-	// items are those of the records that are lists.
-	items   itemTree
 	index   *recall.Index
 	vectors *vector.Index // nil until a record has one
 	columns *columnPlace
@@ -79,20 +87,14 @@ type Owner struct {
 	queued     bool
 	// restored counts the documents that came from the store's rows.
 	restored uint64
-	// docs are the records and items by their number in the index, pinned the
-	// records of them that are pinned. A list itself is in the index only when it
-	// has an anchor.
-	docs, pinned btree.Map[uint64, item]
+	// pinned are the records that are pinned, by number.
+	pinned btree.Map[uint64, item]
 	// profile are the records of that kind, by key.
 	profile itemTree
 	// tally counts the records.
 	tally    recordTally
 	sessions sessionIndex
-	uses     Uses
-
-	facets facetMap
-	// consent is the facet of that name.
-	consent memory.Consent
+	facets   facetMap
 
 	// The audit chain: its head, the sequence of the last batch that added to
 	// it, and its time, which never decreases.
