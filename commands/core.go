@@ -115,6 +115,8 @@ type Process interface {
 	Figures() Figures
 	// Log writes a line for the operator.
 	Log(text string)
+	// LogAt is Log at one of Redis's levels: 0 debug, 1 verbose, 2 notice, 3 warning.
+	LogAt(level int, text string)
 	// ResetFigures starts the counters among them anew.
 	ResetFigures()
 	// Shutdown has the server stop soon, whatever the clients do; it returns an

@@ -69,7 +69,7 @@ func debugActions() []debugAction {
 		{"replicate", 1, math.MaxInt, []string{"REPLICATE <string>", "    Accepted: there are no replicas."}, debugOK},
 		{"replybuffer", 2, 2, []string{"REPLYBUFFER <PEAK-RESET-TIME|RESIZING> <value>", "    Accepted: reply buffers shrink by other rules."}, debugOK},
 		{"set-active-expire", 1, 1, []string{"SET-ACTIVE-EXPIRE <0|1>", "    Setting it to 0 disables expiring keys (and hash-fields) in background", "    when they are not accessed (otherwise the Redis behavior). Setting it", "    to 1 reenables back the default."}, debugSetActiveExpire},
-		{"set-disable-deny-scripts", 1, 1, []string{"SET-DISABLE-DENY-SCRIPTS <0|1>", "    Accepted: there are no scripts yet."}, debugOK},
+		{"set-disable-deny-scripts", 1, 1, []string{"SET-DISABLE-DENY-SCRIPTS <0|1>", "    Setting it to 1 lets scripts call commands that are not for scripts."}, debugUnbarScripts},
 		{"sleep", 1, 1, []string{"SLEEP <seconds>", "    Stop the server for <seconds>. Decimals allowed."}, debugSleep},
 	}
 }
@@ -94,6 +94,12 @@ func debugOK(_ *Session, _ [][]byte, w *reply.Writer) error {
 }
 
 func debugError(_ *Session, args [][]byte, _ *reply.Writer) error { return Error(args[0]) }
+
+func debugUnbarScripts(s *Session, args [][]byte, w *reply.Writer) error {
+	s.Core.scripts.unbarred.Store(string(args[0]) != "0")
+	w.OK()
+	return nil
+}
 
 func debugLog(s *Session, args [][]byte, w *reply.Writer) error {
 	s.Core.Process.Log("DEBUG LOG: " + string(args[0]))

@@ -265,7 +265,8 @@ const (
 	errNotBusy      Error = "NOTBUSY No scripts in execution right now."
 	errUnkillable   Error = "UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."
 
-	scriptKilledText = "Script killed by user with SCRIPT KILL..."
+	scriptKilledText  = "Script killed by user with SCRIPT KILL..."
+	scriptTooLongText = "Script inside EXEC ended after busy-reply-threshold"
 )
 
 func errCompileScript(cause error) error {

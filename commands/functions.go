@@ -53,6 +53,14 @@ func (f *functionSet) names() []string {
 	return names
 }
 
+// sizeBytes is the size of the code of all libraries.
+func (f *functionSet) sizeBytes() (sizeBytes int64) {
+	for _, lib := range f.libraries {
+		sizeBytes += int64(len(lib.code))
+	}
+	return sizeBytes
+}
+
 // without is the set without a library.
 func (f *functionSet) without(name string) *functionSet {
 	out := newFunctionSet()

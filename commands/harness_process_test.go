@@ -3,6 +3,7 @@ package commands
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -63,7 +64,10 @@ type fakeProcess struct {
 }
 
 func (p *fakeProcess) Log(text string) { p.log = append(p.log, text) }
-func (p *fakeProcess) ResetFigures()   {}
+func (p *fakeProcess) LogAt(level int, text string) {
+	p.log = append(p.log, strconv.Itoa(level)+" "+text)
+}
+func (p *fakeProcess) ResetFigures() {}
 
 func (p *fakeProcess) Shutdown(how ShutdownRequest) error {
 	p.shutdowns = append(p.shutdowns, how)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"reminis/commands/lua"
 	"reminis/commands/quoting"
@@ -65,6 +66,8 @@ func (f scriptFlags) words() (words []string) {
 type scripts struct {
 	interpreter *lua.Interpreter
 	table       *Table
+	// unbarred lets scripts call what they may not (DEBUG SET-DISABLE-DENY-SCRIPTS).
+	unbarred atomic.Bool
 
 	mu       sync.RWMutex
 	byText   map[string]*script

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"math"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -102,6 +103,7 @@ func (s *Session) runScript(x executable, p *evalParams, readOnly bool, w *reply
 	}
 	if s.tx != nil {
 		run.tx = s.tx
+		defer s.Core.limit(run).Stop()
 		run.execute()
 		run.tx.DB, run.tx.Lens = s.DB, s.lens
 		return s.endRun(run, w)
@@ -118,6 +120,23 @@ func (s *Session) runScript(x executable, p *evalParams, readOnly bool, w *reply
 		s.Core.writeDenials()
 	}
 	return s.endRun(run, w)
+}
+
+// limit ends a script inside EXEC once busy-reply-threshold has passed, unless it has
+// written. There the driver runs it itself, and with one event loop nobody could say
+// SCRIPT KILL.
+func (k *Core) limit(run *scriptRun) *time.Timer {
+	after := k.busyTime()
+	if run.bounded || after == 0 {
+		after = math.MaxInt64
+	}
+	return time.AfterFunc(after, func() {
+		k.overdue.mu.Lock()
+		defer k.overdue.mu.Unlock()
+		if run.state != nil && !run.wrote.Load() {
+			run.state.Stop(scriptTooLongText)
+		}
+	})
 }
 
 // execute runs the script and gives its state back.
@@ -215,7 +234,7 @@ func (r *scriptRun) admit(c *Command, argv [][]byte) error {
 	if n := c.arity(); c.subs != nil && !c.runs() || n > 0 && len(argv) != n || len(argv) < -n {
 		return errScriptArity
 	}
-	if c.is(NoScript) {
+	if c.is(NoScript) && !s.Core.scripts.unbarred.Load() {
 		return errScriptRefused
 	}
 	s.lens, s.confined = nil, false
@@ -256,4 +275,4 @@ func (r *scriptRun) Allowed(argv [][]byte) (allowed, known bool) {
 }
 
 // Log implements lua.Host.
-func (r *scriptRun) Log(level int, text string) { r.session.Core.Process.Log(text) }
+func (r *scriptRun) Log(level int, text string) { r.session.Core.Process.LogAt(level, text) }

@@ -5,8 +5,10 @@
 package server
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"log/slog"
 	"math"
 	"os"
 	"runtime/metrics"
@@ -155,6 +157,11 @@ type processHost struct {
 }
 
 func (h *processHost) Log(text string) { h.server.log.Warn(text) }
+
+func (h *processHost) LogAt(level int, text string) {
+	levels := [...]slog.Level{slog.LevelDebug, LevelVerbose, slog.LevelInfo, slog.LevelWarn}
+	h.server.log.Log(context.Background(), levels[level], text)
+}
 
 func (h *processHost) ResetFigures() { h.server.ResetStats() }
 

@@ -251,6 +251,7 @@ type testProcess struct{}
 
 func (testProcess) Figures() commands.Figures               { return commands.Figures{} }
 func (testProcess) Log(string)                              {}
+func (testProcess) LogAt(int, string)                       {}
 func (testProcess) ResetFigures()                           {}
 func (testProcess) Shutdown(commands.ShutdownRequest) error { return errors.New("not in this test") }
 

@@ -33,7 +33,7 @@ func (st *State) baseLibrary() library {
 // hiddenLibrary is what only the rewriter and other functions call.
 func (st *State) hiddenLibrary() library {
 	return library{"", map[string]lua.LGFunction{
-		hiddenConcat: st.concat, hiddenLimit: forLimit, hiddenNext: st.next, hiddenIpairs: st.ipairsStep,
+		hiddenConcat: st.concat, hiddenLimit: forLimit, hiddenModulo: st.modulo, hiddenNext: st.next, hiddenIpairs: st.ipairsStep,
 		memberName(redisName, "call") + discardMark:  func(l *lua.LState) int { return st.callCommand(l, true, true) },
 		memberName(redisName, "pcall") + discardMark: func(l *lua.LState) int { return st.callCommand(l, false, true) },
 	}, nil, true}
@@ -136,8 +136,7 @@ func (st *State) assert(l *lua.LState) int {
 	if l.GetTop() > 1 && l.Get(2) != lua.LNil {
 		message = checkString(l, 2, "assert")
 	}
-	// luaL_error("%s", …) says where assert was called; assert itself is a C function.
-	st.raise(l, lua.LString(message))
+	st.raise(l, lua.LString(where(l, 1)+message))
 	return 0
 }
 

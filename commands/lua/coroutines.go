@@ -16,8 +16,19 @@ func (st *State) coroutineLibrary() library {
 	create, wrap, resume := made["create"], made["wrap"], made["resume"]
 	made["create"] = func(l *lua.LState) int { return st.interruptible(l, create) }
 	made["wrap"] = func(l *lua.LState) int { return st.interruptible(l, wrap) }
-	made["resume"] = resume
+	made["resume"] = st.counted(resume)
 	return library{name: "coroutine", functions: made}
+}
+
+// counted is a function that runs a coroutine, of which there may not be too many
+// inside each other.
+func (st *State) counted(resume lua.LGFunction) lua.LGFunction {
+	return func(l *lua.LState) int {
+		st.enter(l)
+		n := resume(l)
+		st.depth--
+		return n
+	}
 }
 
 // interruptible makes a coroutine. gopher-lua would give it a context of its own,
@@ -25,17 +36,16 @@ func (st *State) coroutineLibrary() library {
 func (st *State) interruptible(l *lua.LState, create lua.LGFunction) int {
 	checkFunction(l, 1, "create")
 	ctx := l.Context()
-	if ctx == nil {
-		return create(l)
-	}
 	l.RemoveContext()
 	n := create(l)
-	l.SetContext(ctx)
-	switch made := l.Get(-1).(type) {
-	case *lua.LState:
-		made.SetContext(ctx)
-	case *lua.LFunction:
-		made.Upvalues[0].Value().(*lua.LState).SetContext(ctx)
+	coroutine, ok := l.Get(-1).(*lua.LState)
+	if wrapped, isFunction := l.Get(-1).(*lua.LFunction); isFunction {
+		coroutine, ok = wrapped.Upvalues[0].Value().(*lua.LState)
+		wrapped.GFunction = st.counted(wrapped.GFunction)
+	}
+	if ctx != nil && ok {
+		l.SetContext(ctx)
+		coroutine.SetContext(ctx)
 	}
 	return n
 }

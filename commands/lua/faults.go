@@ -1,6 +1,7 @@
 package lua
 
 import (
+	"math"
 	"regexp"
 	"strings"
 
@@ -70,12 +71,7 @@ func (st *State) buildFaults() {
 	meta.RawSetString("__len", l.NewFunction(func(l *lua.LState) int {
 		return st.fault(l, siteLength, 0, l.Get(1), "", "get length of")
 	}))
-	meta.RawSetString("__unm", l.NewFunction(func(l *lua.LState) int {
-		return st.fault(l, siteArithmetic, 0, l.Get(1), "", arithmeticVerb)
-	}))
-	for _, event := range []string{"__add", "__sub", "__mul", "__div", "__mod", "__pow"} {
-		meta.RawSetString(event, l.NewFunction(func(l *lua.LState) int { return st.arithmeticFault(l, event) }))
-	}
+	st.addArithmetic(meta)
 	st.sandbox.shown[meta] = lua.LNil
 	noCall := l.NewTable() // functions are called
 	meta.ForEach(func(key, value lua.LValue) {
@@ -104,17 +100,56 @@ func (st *State) fault(l *lua.LState, kind siteKind, operand int, value lua.LVal
 	return 0
 }
 
-// arithmeticFault is arithmetic with a value that is neither number nor string. If
-// the other operand knows how, it does.
-func (st *State) arithmeticFault(l *lua.LState, event string) int {
+// addArithmetic gives a metatable the operations of arithmetic, which gopher-lua asks
+// it for unless both operands are numbers.
+func (st *State) addArithmetic(meta *lua.LTable) {
+	for event, operate := range map[string]func(a, b float64) float64{
+		"__add": func(a, b float64) float64 { return a + b },
+		"__sub": func(a, b float64) float64 { return a - b },
+		"__mul": func(a, b float64) float64 { return a * b },
+		"__div": func(a, b float64) float64 { return a / b },
+		"__mod": modulo, "__pow": math.Pow,
+	} {
+		meta.RawSetString(event, st.l.NewFunction(func(l *lua.LState) int { return st.arithmetic(l, event, operate) }))
+	}
+	meta.RawSetString("__unm", st.l.NewFunction(func(l *lua.LState) int {
+		n, ok := toNumber(l.Get(1))
+		if !ok {
+			return st.fault(l, siteArithmetic, 0, l.Get(1), "", arithmeticVerb)
+		}
+		l.Push(-n)
+		return 1
+	}))
+}
+
+// arithmetic is an operation on strings that are numbers, or one that another operand
+// knows, or a fault.
+func (st *State) arithmetic(l *lua.LState, event string, operate func(a, b float64) float64) int {
+	a, ok1 := toNumber(l.Get(1))
+	b, ok2 := toNumber(l.Get(2))
+	if ok1 && ok2 {
+		l.Push(lua.LNumber(operate(float64(a), float64(b))))
+		return 1
+	}
 	if n := st.otherOperand(l, event); n > 0 {
 		return n
 	}
 	operand := 0
-	if _, ok := toNumber(l.Get(1)); ok {
+	if ok1 {
 		operand = 1
 	}
 	return st.fault(l, siteArithmetic, operand, l.Get(operand+1), "", arithmeticVerb)
+}
+
+// modulo is the operator %.
+func (st *State) modulo(l *lua.LState) int {
+	a, ok1 := l.Get(1).(lua.LNumber)
+	b, ok2 := l.Get(2).(lua.LNumber)
+	if !ok1 || !ok2 {
+		return st.arithmetic(l, "__mod", modulo)
+	}
+	l.Push(lua.LNumber(modulo(float64(a), float64(b))))
+	return 1
 }
 
 // otherOperand has a table or userdata among the operands do an operation; it returns

@@ -97,7 +97,9 @@ func twoDigits(s string) (n int, rest string) {
 func (d *directive) append(l *lua.LState, out []byte, n int) []byte {
 	switch d.verb {
 	case 'c':
-		return d.pad(out, "", string([]byte{byte(checkInt(l, n, "format"))}), false)
+		// What C has printed ends at a NUL.
+		shown, _, _ := strings.Cut(string(d.pad(nil, "", string([]byte{byte(checkInt(l, n, "format"))}), false)), "\x00")
+		return append(out, shown...)
 	case 'd', 'i':
 		value := toInteger(checkNumber(l, n, "format"))
 		sign, digits := d.sign(value < 0), strconv.FormatInt(value, 10)

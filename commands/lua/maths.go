@@ -10,8 +10,8 @@ import (
 
 func (st *State) mathLibrary() library {
 	functions := map[string]lua.LGFunction{
-		"atan2": ofTwo("atan2", math.Atan2), "fmod": ofTwo("fmod", math.Mod), "mod": ofTwo("fmod", math.Mod),
-		"pow": ofTwo("pow", power), "frexp": mathFrexp, "ldexp": mathLdexp, "modf": mathModf, "max": mathMax, "min": mathMin,
+		"atan2": ofTwo("atan2", math.Atan2), "fmod": ofTwo("fmod", remainder), "mod": ofTwo("fmod", remainder),
+		"pow": ofTwo("pow", math.Pow), "frexp": mathFrexp, "ldexp": mathLdexp, "modf": mathModf, "max": mathMax, "min": mathMin,
 		"random": st.mathRandom, "randomseed": st.mathRandomSeed,
 	}
 	for name, operate := range map[string]func(float64) float64{
@@ -31,7 +31,13 @@ func (st *State) mathLibrary() library {
 // modulo is Lua's %: the result has the sign of the divisor (luaconf.h luai_nummod).
 func modulo(a, b float64) float64 { return a - math.Floor(a/b)*b }
 
-func power(a, b float64) float64 { return math.Pow(a, b) }
+// remainder is C's fmod; what is no number has the sign that x86 gives it.
+func remainder(a, b float64) float64 {
+	if r := math.Mod(a, b); !math.IsNaN(r) {
+		return r
+	}
+	return math.Copysign(math.NaN(), -1)
+}
 
 func ofOne(function string, operate func(float64) float64) lua.LGFunction {
 	return func(l *lua.LState) int {
@@ -61,7 +67,7 @@ func mathLdexp(l *lua.LState) int {
 
 func mathModf(l *lua.LState) int {
 	n := checkNumber(l, 1, "modf")
-	whole, fraction := math.Trunc(n), n-math.Trunc(n)
+	whole, fraction := math.Trunc(n), math.Copysign(n-math.Trunc(n), n)
 	if math.IsInf(n, 0) {
 		fraction = math.Copysign(0, n)
 	}

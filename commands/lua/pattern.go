@@ -112,7 +112,7 @@ func (m *matcher) special(s, p int) (next, end int, special bool) {
 	case c == 'f':
 		from := p + 2
 		if from >= len(m.pattern) || m.pattern[from] != '[' {
-			m.l.RaiseError("missing '[' after '%%f' in pattern")
+			m.l.RaiseError("%s", "missing '[' after '%f' in pattern")
 		}
 		to := m.classEnd(from)
 		previous, here := byte(0), byte(0)
@@ -163,7 +163,7 @@ func (m *matcher) again(s int, digit byte) int {
 	}
 	c := m.captures[index]
 	if c.length < 0 { // a position has no text
-		return s
+		return -1
 	}
 	if len(m.text)-s < c.length || m.text[c.from:c.from+c.length] != m.text[s:s+c.length] {
 		return -1
@@ -232,7 +232,7 @@ func (m *matcher) classEnd(p int) int {
 	p++
 	if c == '%' {
 		if p >= len(m.pattern) {
-			m.l.RaiseError("malformed pattern (ends with '%%')")
+			m.l.RaiseError("%s", "malformed pattern (ends with '%')")
 		}
 		return p + 1
 	}

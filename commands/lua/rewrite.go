@@ -15,6 +15,7 @@ import (
 const (
 	hiddenConcat = "(concat)" // operands' names, operands…
 	hiddenLimit  = "(limit)"  // a limit of a numeric for, which limit it is
+	hiddenModulo = "(modulo)" // two operands
 	hiddenWrite  = "(write)"  // the environment, for who tries to write to it
 	discardMark  = ";"        // behind a name: the same function, whose result nobody reads
 )
@@ -280,8 +281,14 @@ func (r *rewriter) expr(e ast.Expr) ast.Expr {
 	case *ast.ArithmeticOpExpr:
 		r.note(x, siteArithmetic, r.describe(x.Lhs), r.describe(x.Rhs), "")
 		x.Lhs, x.Rhs = r.expr(x.Lhs), r.expr(x.Rhs)
+		if x.Operator == "%" {
+			// gopher-lua gives -0 for -4 % 2, and other remainders of large numbers.
+			return hiddenCall(x, hiddenModulo, single(x.Lhs), single(x.Rhs))
+		}
 	case *ast.UnaryMinusOpExpr:
-		r.note(x, siteArithmetic, r.describe(x.Expr), "", "")
+		if _, constant := x.Expr.(*ast.NumberExpr); !constant {
+			r.note(x, siteArithmetic, r.describe(x.Expr), "", "")
+		}
 		x.Expr = r.expr(x.Expr)
 	case *ast.UnaryNotOpExpr:
 		x.Expr = r.expr(x.Expr)

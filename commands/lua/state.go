@@ -130,6 +130,15 @@ const (
 	stackRemembers = 1 << 16 // a state whose stack grew larger is not kept
 )
 
+// arraysBounded bounds what one assignment can take: gopher-lua fills an array up to
+// the index that is set, so that t[50000000] = 1 would take 800 MB.
+var arraysBounded = boundArrays(4 << 20)
+
+func boundArrays(elements int) bool {
+	lua.MaxArrayIndex = elements
+	return true
+}
+
 func newState(version Version, env *environment, home *sync.Pool) *State {
 	st := &State{version: version, env: env, home: home}
 	st.random.seed(rand.Int32())

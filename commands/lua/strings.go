@@ -28,47 +28,11 @@ func (st *State) buildStrings() {
 	}
 	library := globals.RawGetString("string").(*lua.LTable)
 	meta.RawSetString("__index", st.sandbox.behind[library])
-	for event, operate := range map[string]func(a, b float64) float64{
-		"__add": func(a, b float64) float64 { return a + b },
-		"__sub": func(a, b float64) float64 { return a - b },
-		"__mul": func(a, b float64) float64 { return a * b },
-		"__div": func(a, b float64) float64 { return a / b },
-		"__mod": modulo, "__pow": power,
-	} {
-		meta.RawSetString(event, l.NewFunction(st.arithmetic(event, operate)))
-	}
-	meta.RawSetString("__unm", l.NewFunction(func(l *lua.LState) int {
-		n, ok := toNumber(l.Get(1))
-		if !ok {
-			return st.fault(l, siteArithmetic, 0, l.Get(1), "", arithmeticVerb)
-		}
-		l.Push(-n)
-		return 1
-	}))
+	st.addArithmetic(meta)
 	l.SetMetatable(lua.LString(""), meta)
 	shown := l.NewTable()
 	shown.RawSetString("__index", library)
 	st.sandbox.shown[meta] = st.sandbox.protect(l, shown)
-}
-
-// arithmetic is an operation of which one operand is a string at least.
-func (st *State) arithmetic(event string, operate func(a, b float64) float64) lua.LGFunction {
-	return func(l *lua.LState) int {
-		a, ok1 := toNumber(l.Get(1))
-		b, ok2 := toNumber(l.Get(2))
-		if ok1 && ok2 {
-			l.Push(lua.LNumber(operate(float64(a), float64(b))))
-			return 1
-		}
-		if n := st.otherOperand(l, event); n > 0 {
-			return n
-		}
-		operand := 0
-		if ok1 {
-			operand = 1
-		}
-		return st.fault(l, siteArithmetic, operand, l.Get(operand+1), "", arithmeticVerb)
-	}
 }
 
 func stringLen(l *lua.LState) int {
@@ -161,12 +125,16 @@ func stringChar(l *lua.LState) int {
 	return 1
 }
 
-// stringDump: there is no byte code to give away, and none is loaded.
+// stringDump: there is no byte code to give away. What is given is not loaded, as
+// Redis loads none (ldo.c f_parser).
 func stringDump(l *lua.LState) int {
 	checkFunction(l, 1, "dump")
-	l.RaiseError("unable to dump given function")
-	return 0
+	l.Push(lua.LString(byteCodeMark))
+	return 1
 }
+
+// byteCodeMark is in front of byte code (lua.h LUA_SIGNATURE).
+const byteCodeMark = "\x1bLua"
 
 func (st *State) find(l *lua.LState) int          { return st.search(l, "find", true) }
 func (st *State) matchFunction(l *lua.LState) int { return st.search(l, "match", false) }
