@@ -186,7 +186,7 @@ func restoreValue(tx *engine.Tx, p *restoreParams, value *dump.Value, deadlineMs
 	case dump.Hash:
 		tx.HashSetPairs(p.key, value.Pairs)
 	case dump.List:
-		tx.ListPush(p.key, false, value.Elements)
+		tx.ListPush(p.key, engine.List{}, false, value.Elements)
 	case dump.SortedSet:
 		restoreSortedSet(tx, p.key, value)
 	case dump.Set:

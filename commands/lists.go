@@ -78,7 +78,7 @@ func pushCommand(d Declaration, end listEnd, existing bool) *Command {
 			w.Int(0)
 			return nil
 		}
-		length := tx.ListPush(p.key, end == leftEnd, p.elements)
+		length := tx.ListPush(p.key, l, end == leftEnd, p.elements)
 		tx.Notify(engine.EventList, end.pushed(), p.key)
 		w.Int(int64(length))
 		return nil

@@ -225,17 +225,18 @@ func runLMove(tx *engine.Tx, p *listMove, w *reply.Writer) error {
 // replies with it. It is pushed first: a list that it leaves for itself then
 // never ends, and keeps its deadline.
 func moveElement(tx *engine.Tx, p *listMove, w *reply.Writer) error {
-	if _, err := tx.List(p.target); err != nil {
-		return err
-	}
 	l, err := tx.List(p.source)
 	if err != nil {
 		return err
 	}
 	x, _ := l.Get(endIndex(l, p.from))
 	value := x.AppendTo(nil)
+	target, err := tx.List(p.target)
+	if err != nil {
+		return err
+	}
 	one := [1][]byte{value}
-	tx.ListPush(p.target, p.to == leftEnd, one[:])
+	tx.ListPush(p.target, target, p.to == leftEnd, one[:])
 	tx.Notify(engine.EventList, p.to.pushed(), p.target)
 	if l, err = tx.List(p.source); err != nil {
 		return err

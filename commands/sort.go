@@ -340,7 +340,7 @@ func (s *sorting) store() int {
 		return 0
 	}
 	s.tx.Vacate(s.p.store)
-	s.tx.ListPush(s.p.store, false, values)
+	s.tx.ListPush(s.p.store, engine.List{}, false, values)
 	s.tx.Notify(engine.EventList, "sortstore", s.p.store)
 	return len(values)
 }

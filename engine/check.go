@@ -99,11 +99,11 @@ func (ks *keyspace) checkList(x table.Entry) error {
 	l, _ := listOf(ks, x)
 	count := 0
 	for b := l.first(); !b.none(); b = l.next(b) {
-		if n := b.run.Len(); n != b.count {
+		if n := l.run(b).Len(); n != b.count {
 			return fmt.Errorf("a block of %d elements is said to have %d", n, b.count)
 		}
-		if b.count > blockMaxElements || len(b.run) > blockMaxBytes && b.count > 1 {
-			return fmt.Errorf("a block of %d elements and %d bytes", b.count, len(b.run))
+		if b.count > blockMaxElements || b.sizeBytes > blockMaxBytes && b.count > 1 {
+			return fmt.Errorf("a block of %d elements and %d bytes", b.count, b.sizeBytes)
 		}
 		count += b.count
 	}

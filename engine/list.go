@@ -51,7 +51,7 @@ type Element = listpack.Element
 // List is a list as a transaction reads it, valid until its next write to it. The
 // zero List is empty: a key that does not exist.
 type List struct {
-	run   listpack.Run // the only block of a packed list
+	pack  listpack.Run // the only block of a packed list
 	count int
 	big   *sequence.Sequence
 }
@@ -70,7 +70,7 @@ func listOf(ks *keyspace, x table.Entry) (List, error) {
 	switch x.Kind() {
 	case kindListPack:
 		run, count := packedRun(x.Value())
-		return List{run: run, count: count}, nil
+		return List{pack: run, count: count}, nil
 	case kindList:
 		blocks := ks.objects.all[objectRef(x.Value())].(*list).blocks
 		return List{big: blocks, count: blocks.Len()}, nil
@@ -99,7 +99,8 @@ func (l List) Get(index int) (x Element, ok bool) {
 		return Element{}, false
 	}
 	b, within := l.blockAt(index)
-	return b.run.Get(b.run.Index(within, b.count)), true
+	run := l.run(b)
+	return run.Get(run.Index(within, b.count)), true
 }
 
 // Range visits count elements from the one at index first on; there are so many.
@@ -108,16 +109,18 @@ func (l List) Range(first, count int, visit func(x Element)) {
 		return
 	}
 	b, within := l.blockAt(first)
-	pos := b.run.Index(within, b.count)
+	run := l.run(b)
+	pos := run.Index(within, b.count)
 	for {
-		for ; pos < len(b.run) && count > 0; count-- {
-			visit(b.run.Get(pos))
-			pos = b.run.Next(pos)
+		for ; pos < len(run) && count > 0; count-- {
+			visit(run.Get(pos))
+			pos = run.Next(pos)
 		}
 		if count == 0 {
 			return
 		}
-		b, pos = l.next(b), 0
+		b = l.next(b)
+		run, pos = l.run(b), 0
 	}
 }
 
@@ -128,17 +131,19 @@ func (l List) RangeBack(last, count int, visit func(x Element)) {
 		return
 	}
 	b, within := l.blockAt(last)
-	pos := b.run.Index(within+1, b.count)
+	run := l.run(b)
+	pos := run.Index(within+1, b.count)
 	for {
 		for ; pos > 0 && count > 0; count-- {
-			pos = b.run.Prev(pos)
-			visit(b.run.Get(pos))
+			pos = run.Prev(pos)
+			visit(run.Get(pos))
 		}
 		if count == 0 {
 			return
 		}
 		b = l.prev(b)
-		pos = len(b.run)
+		run = l.run(b)
+		pos = len(run)
 	}
 }
 
@@ -148,8 +153,9 @@ func (l List) Match(text []byte, limit int, visit func(index int) bool) {
 	m := listpack.NewMatcher(text)
 	index := 0
 	for b := l.first(); !b.none(); b = l.next(b) {
-		for pos := 0; pos < len(b.run); pos = b.run.Next(pos) {
-			if index == limit || m.At(b.run, pos) && !visit(index) {
+		run := l.run(b)
+		for pos := 0; pos < len(run); pos = run.Next(pos) {
+			if index == limit || m.At(run, pos) && !visit(index) {
 				return
 			}
 			index++
@@ -162,9 +168,10 @@ func (l List) MatchBack(text []byte, limit int, visit func(index int) bool) {
 	m := listpack.NewMatcher(text)
 	index := l.count - 1
 	for b := l.last(); !b.none(); b = l.prev(b) {
-		for pos := len(b.run); pos > 0; index-- {
-			pos = b.run.Prev(pos)
-			if l.count-1-index == limit || m.At(b.run, pos) && !visit(index) {
+		run := l.run(b)
+		for pos := len(run); pos > 0; index-- {
+			pos = run.Prev(pos)
+			if l.count-1-index == limit || m.At(run, pos) && !visit(index) {
 				return
 			}
 		}
@@ -173,10 +180,10 @@ func (l List) MatchBack(text []byte, limit int, visit func(index int) bool) {
 
 // block is a block of a list that is being read.
 type block struct {
-	name  uint64
-	run   listpack.Run
-	count int
-	place sequence.Place // nowhere for the block of a packed list
+	name      uint64
+	count     int
+	sizeBytes int
+	place     sequence.Place // nowhere for the block of a packed list
 }
 
 // none says whether there is no such block: every other has elements.
@@ -186,7 +193,15 @@ func (l List) block(p sequence.Place) block {
 	if p.None() {
 		return block{}
 	}
-	return block{name: l.big.Key(p), run: l.big.Block(p), count: l.big.Count(p), place: p}
+	return block{name: l.big.Key(p), count: l.big.Count(p), sizeBytes: l.big.BlockBytes(p), place: p}
+}
+
+// run is the elements of a block.
+func (l List) run(b block) listpack.Run {
+	if l.big == nil {
+		return l.pack
+	}
+	return l.big.Block(b.place)
 }
 
 // blockAt is the block that holds the element at index, and the index within it.
@@ -200,7 +215,7 @@ func (l List) blockAt(index int) (b block, within int) {
 
 func (l List) first() block {
 	if l.big == nil {
-		return block{name: firstBlock, run: l.run, count: l.count}
+		return block{name: firstBlock, count: l.count, sizeBytes: len(l.pack)}
 	}
 	return l.block(l.big.First())
 }

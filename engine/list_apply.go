@@ -75,8 +75,11 @@ func spliceBlock(blocks *sequence.Sequence, name uint64, x *effect.Effect) {
 		return
 	}
 	from, to := int(x.Number), int(x.Number+x.Count)
-	removed := listpack.Run(blocks.Block(p)[from:to]).Len()
-	blocks.Splice(p, from, to-from, x.Value, blocks.Count(p)-removed+listpack.Run(x.Value).Len())
+	count := blocks.Count(p) + listpack.Run(x.Value).Len()
+	if from < to {
+		count -= listpack.Run(blocks.Block(p)[from:to]).Len()
+	}
+	blocks.Splice(p, from, to-from, x.Value, count)
 }
 
 // placeOf is the place of the block with a name, or of the one before it. Most

@@ -17,10 +17,10 @@ import (
 
 // ListPush adds values to an end of the list key, which it creates, one after the
 // other: at the front the last value comes to stand first. It returns the new
-// length. The caller has read the list (type checked); values must not alias it.
-func (tx *Tx) ListPush(key []byte, front bool, values [][]byte) (length int) {
-	for len(values) > 0 {
-		l := tx.listOf(key)
+// length. The caller has read the list l; values must not alias it.
+func (tx *Tx) ListPush(key []byte, l List, front bool, values [][]byte) (length int) {
+	length = l.Len() + len(values)
+	for ; len(values) > 0; l = tx.listOf(key) {
 		end := l.last()
 		if front {
 			end = l.first()
@@ -38,14 +38,16 @@ func (tx *Tx) ListPush(key []byte, front bool, values [][]byte) (length int) {
 			end = block{name: name}
 			taken = max(1, fitting(values, end))
 		}
-		offset := len(end.run)
+		offset := end.sizeBytes
 		if front {
 			offset = 0
 		}
 		tx.spliceList(key, end.name, offset, 0, tx.packValues(values[:taken], front))
-		values = values[taken:]
+		if values = values[taken:]; len(values) == 0 {
+			break
+		}
 	}
-	return tx.listOf(key).Len()
+	return length
 }
 
 // ListInsert puts value before the element at index, or behind the last one.
@@ -55,7 +57,7 @@ func (tx *Tx) ListInsert(key []byte, index int, value []byte) {
 	for {
 		l := tx.listOf(key)
 		if index == 0 || index == l.Len() {
-			tx.ListPush(key, index == 0, one[:])
+			tx.ListPush(key, l, index == 0, one[:])
 			return
 		}
 		b, within := l.blockAt(index)
@@ -74,10 +76,11 @@ func (tx *Tx) ListInsert(key []byte, index int, value []byte) {
 					tx.renameBlocks(key, b)
 					continue
 				}
-				b = block{name: name}
+				tx.spliceList(key, name, 0, 0, tx.packValues(one[:], false))
+				return
 			}
 		}
-		tx.spliceList(key, b.name, b.run.Index(within, b.count), 0, tx.packValues(one[:], false))
+		tx.spliceList(key, b.name, l.run(b).Index(within, b.count), 0, tx.packValues(one[:], false))
 		return
 	}
 }
@@ -87,9 +90,10 @@ func (tx *Tx) ListInsert(key []byte, index int, value []byte) {
 func (tx *Tx) ListSet(key []byte, index int, value []byte) {
 	l := tx.listOf(key)
 	b, within := l.blockAt(index)
-	pos := b.run.Index(within, b.count)
-	oldBytes := b.run.Next(pos) - pos
-	if b.count == 1 || len(b.run)-oldBytes+listpack.ElementBytes(value) <= blockMaxBytes {
+	run := l.run(b)
+	pos := run.Index(within, b.count)
+	oldBytes := run.Next(pos) - pos
+	if b.count == 1 || b.sizeBytes-oldBytes+listpack.ElementBytes(value) <= blockMaxBytes {
 		one := [1][]byte{value}
 		tx.spliceList(key, b.name, pos, oldBytes, tx.packValues(one[:], false))
 		tx.joinBlocks(key, index)
@@ -110,15 +114,17 @@ func (tx *Tx) ListRemove(key []byte, first, count int) {
 		return
 	}
 	for count > 0 {
-		b, within := tx.listOf(key).blockAt(first + count - 1)
+		l := tx.listOf(key)
+		b, within := l.blockAt(first + count - 1)
 		removed := min(count, within+1)
 		if removed == b.count {
 			tx.dropBlock(key, b.name)
 		} else {
-			end := b.run.Index(within+1, b.count)
+			run := l.run(b)
+			end := run.Index(within+1, b.count)
 			from := end
 			for range removed {
-				from = b.run.Prev(from)
+				from = run.Prev(from)
 			}
 			tx.spliceList(key, b.name, from, end-from, nil)
 		}
@@ -172,7 +178,7 @@ func (tx *Tx) keepElements(run []byte) {
 
 // fitting is how many of values a block has room for.
 func fitting(values [][]byte, b block) (n int) {
-	sizeBytes := len(b.run)
+	sizeBytes := b.sizeBytes
 	for n < len(values) && b.count+n < blockMaxElements {
 		if sizeBytes += listpack.ElementBytes(values[n]); sizeBytes > blockMaxBytes {
 			break
@@ -211,29 +217,30 @@ func (tx *Tx) splitBlock(key []byte, l List, b block, within, addedBytes int) {
 		tx.renameBlocks(key, b)
 		return
 	}
-	at := b.run.Index(within, b.count)
+	run := l.run(b)
+	at := run.Index(within, b.count)
 	if addedBytes <= blockMaxBytes/2 {
 		at = 0
-		for at < len(b.run)/2 {
-			at = b.run.Next(at)
+		for at < len(run)/2 {
+			at = run.Next(at)
 		}
-		if at == len(b.run) {
-			at = b.run.Prev(at)
+		if at == len(run) {
+			at = run.Prev(at)
 		}
 	}
-	tail := append(tx.elements[:0], b.run[at:]...)
+	tail := append(tx.elements[:0], run[at:]...)
 	tx.keepElements(tail)
 	tx.spliceList(key, b.name, at, len(tail), nil)
 	tx.spliceList(key, name, 0, 0, tail)
 }
 
 // small says whether a block should join a neighbour.
-func (b block) small() bool { return len(b.run) < blockMaxBytes/4 && b.count < blockMaxElements/4 }
+func (b block) small() bool { return b.sizeBytes < blockMaxBytes/4 && b.count < blockMaxElements/4 }
 
 // joinable says whether two blocks make one; it leaves room, so that the next
 // insertion does not split it again.
 func joinable(b, c block) bool {
-	return len(b.run)+len(c.run) <= blockMaxBytes*3/4 && b.count+c.count <= blockMaxElements*3/4
+	return b.sizeBytes+c.sizeBytes <= blockMaxBytes*3/4 && b.count+c.count <= blockMaxElements*3/4
 }
 
 // joinBlocks keeps blocks around index from becoming many and small, after
@@ -254,11 +261,11 @@ func (tx *Tx) joinBlocks(key []byte, index int) {
 	before, behind := l.prev(b), l.next(b)
 	switch {
 	case !before.none() && joinable(before, b):
-		tx.joinPair(key, before, b)
+		tx.joinPair(key, l, before, b)
 	case !behind.none() && joinable(b, behind):
-		tx.joinPair(key, b, behind)
+		tx.joinPair(key, l, b, behind)
 	case before.none() && behind.none() && b.name != firstBlock:
-		run := append(tx.elements[:0], b.run...)
+		run := append(tx.elements[:0], l.run(b)...)
 		tx.keepElements(run)
 		tx.dropBlock(key, b.name)
 		tx.spliceList(key, firstBlock, 0, 0, run)
@@ -266,12 +273,12 @@ func (tx *Tx) joinBlocks(key []byte, index int) {
 }
 
 // joinPair moves the smaller of two neighbours into the other.
-func (tx *Tx) joinPair(key []byte, left, right block) {
-	into, from, offset := left, right, len(left.run)
-	if len(left.run) < len(right.run) {
+func (tx *Tx) joinPair(key []byte, l List, left, right block) {
+	into, from, offset := left, right, left.sizeBytes
+	if left.sizeBytes < right.sizeBytes {
 		into, from, offset = right, left, 0
 	}
-	run := append(tx.elements[:0], from.run...)
+	run := append(tx.elements[:0], l.run(from)...)
 	tx.keepElements(run)
 	tx.dropBlock(key, from.name)
 	tx.spliceList(key, into.name, offset, 0, run)
@@ -301,7 +308,7 @@ func (tx *Tx) renameBlocks(key []byte, b block) {
 	runs := make([][]byte, 0, count)
 	names := make([]uint64, 0, count)
 	for b := first; !b.none() && b.name <= last.name; b = l.next(b) {
-		runs, names = append(runs, bytes.Clone(b.run)), append(names, b.name)
+		runs, names = append(runs, bytes.Clone(l.run(b))), append(names, b.name)
 	}
 	for _, name := range names {
 		tx.dropBlock(key, name)

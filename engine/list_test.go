@@ -78,7 +78,7 @@ func listChange(t *testing.T, r *rand.Rand, list []string, growth, longest int) 
 			}
 		}
 		return func(tx *Tx, key []byte) {
-			if have := tx.ListPush(key, front, values); have != n+len(values) {
+			if have := tx.ListPush(key, tx.listOf(key), front, values); have != n+len(values) {
 				t.Fatalf("ListPush answers %d, want %d", have, n+len(values))
 			}
 		}, list
@@ -231,7 +231,7 @@ func TestListNamesRunOut(t *testing.T) {
 			}
 			dropped := 0
 			if at == len(g.want) {
-				g.do(func(tx *Tx) { tx.ListPush(listKey, false, [][]byte{[]byte(value)}) })
+				g.do(func(tx *Tx) { tx.ListPush(listKey, tx.listOf(listKey), false, [][]byte{[]byte(value)}) })
 			} else {
 				g.do(func(tx *Tx) { tx.ListInsert(listKey, at, []byte(value)) })
 			}
@@ -280,7 +280,7 @@ func TestListWritesLittle(t *testing.T) {
 	for i := range values {
 		values[i] = fmt.Appendf(nil, "value %d", i)
 	}
-	g.do(func(tx *Tx) { tx.ListPush(listKey, false, values) })
+	g.do(func(tx *Tx) { tx.ListPush(listKey, List{}, false, values) })
 	total := 0
 	for range 3000 {
 		before := len(g.tape.batches)
@@ -288,7 +288,7 @@ func TestListWritesLittle(t *testing.T) {
 			n := tx.listOf(listKey).Len()
 			switch at := g.r.IntN(n); g.r.IntN(5) {
 			case 0:
-				tx.ListPush(listKey, true, values[:1])
+				tx.ListPush(listKey, tx.listOf(listKey), true, values[:1])
 			case 1:
 				tx.ListInsert(listKey, at, values[at%1000])
 			case 2:
@@ -322,7 +322,7 @@ func TestListMemory(t *testing.T) {
 		values[i] = fmt.Appendf(nil, "value:%06d", i)
 		packed += len(values[i]) + 2
 	}
-	g.do(func(tx *Tx) { tx.ListPush(listKey, false, values) })
+	g.do(func(tx *Tx) { tx.ListPush(listKey, List{}, false, values) })
 	tx := g.e.Begin()
 	defer tx.Done()
 	tx.LockKeys([][]byte{listKey})

@@ -12,6 +12,14 @@ import (
 // the first of all when that is nowhere. Its key lies between those of its
 // neighbours.
 func (s *Sequence) Insert(after Place, key uint64, count int, block []byte) Place {
+	if s.Blocks() > 1 && (after.None() || after == s.Last()) {
+		// What was an end is one no longer: it grows seldom now.
+		end := after
+		if end.None() {
+			end = s.First()
+		}
+		s.trim(end)
+	}
 	x := entry{key: key, count: count, number: s.takeNumber(), size: uint32(len(block))}
 	s.store(x.number, len(block), block)
 	at := Place{leaf: after.leaf, slot: after.slot + 1}
@@ -40,7 +48,11 @@ func (s *Sequence) Splice(p Place, offset, removed int, added []byte, count int)
 	x := p.entry()
 	size := int(x.size) - removed + len(added)
 	value := s.value(x.number).Value()
-	if tail := value[offset+removed : x.size]; size <= len(value) && !tooRoomy(len(value), size) {
+	slack := slackFor(size)
+	if p == s.Last() || p == s.First() {
+		slack = endSlackFor(size)
+	}
+	if tail := value[offset+removed : x.size]; size <= len(value) && len(value) <= size+2*slack {
 		copy(value[offset+len(added):], tail)
 		copy(value[offset:], added)
 	} else {
@@ -48,7 +60,10 @@ func (s *Sequence) Splice(p Place, offset, removed int, added []byte, count int)
 		// blocks fit the stack.
 		var short [4096]byte
 		block := append(append(append(short[:0], value[:offset]...), added...), tail...)
-		s.store(x.number, roomFor(size, int(x.size)), block)
+		if size < int(x.size) {
+			slack = 0
+		}
+		s.store(x.number, size+slack, block)
 	}
 	x.size = uint32(size)
 	addUp(p.leaf, count-x.count)
@@ -64,16 +79,19 @@ const (
 // slackFor is the room beyond its size that a growing block gets.
 func slackFor(size int) int { return min(max(size/8, roomMinBytes), roomMaxBytes) }
 
-// roomFor is the room that a block of size gets which had another before.
-func roomFor(size, before int) int {
-	if size < before {
-		return size
-	}
-	return size + slackFor(size)
-}
+// endSlackFor is slackFor of the first and the last block: most of what is added
+// comes there, and two blocks weigh little.
+func endSlackFor(size int) int { return min(max(size, roomMinBytes), roomMaxBytes) }
 
-// tooRoomy says whether a block should move to a place of its size.
-func tooRoomy(room, size int) bool { return room > size+2*slackFor(size) }
+// trim gives a block's room back beyond what a block within keeps.
+func (s *Sequence) trim(p Place) {
+	x := p.entry()
+	value := s.value(x.number).Value()
+	if size := int(x.size); len(value) > size+slackFor(size) {
+		var short [4096]byte
+		s.store(x.number, size, append(short[:0], value[:size]...))
+	}
+}
 
 // Rekey changes the key of the block at p, which still lies between those of its
 // neighbours.

@@ -85,6 +85,9 @@ func (s *Sequence) Key(p Place) uint64 { return p.entry().key }
 // Count is the number of elements in the block at p.
 func (s *Sequence) Count(p Place) int { return p.entry().count }
 
+// BlockBytes is the size of the block at p.
+func (s *Sequence) BlockBytes(p Place) int { return int(p.entry().size) }
+
 // Block is the block at p. It aliases the sequence and is valid until any block
 // changes.
 func (s *Sequence) Block(p Place) []byte { return s.block(p.entry()) }
