@@ -155,8 +155,7 @@ func sortSourceOf(tx *engine.Tx, key []byte) (source sortSource, err error) {
 			})
 		}}, err
 	case engine.TypeSortedSet:
-		z, err := tx.SortedSet(key)
-		tx.CountHit(key, true)
+		z, err := sortedSetForRead(tx, key)
 		return sortSource{length: z.Len(), each: func(first, count int, back bool, visit func(engine.Element)) {
 			from := first
 			if back {
