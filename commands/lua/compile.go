@@ -46,5 +46,8 @@ func compile(text, name string, env *environment) (script *Script, err error) {
 	if err != nil {
 		return nil, fromCompiler(name, err)
 	}
+	// A chunk would get its arguments as a table arg, which PUC Lua gives to functions
+	// only; it takes longer to make than a short script runs.
+	proto.IsVarArg &^= lua.VarArgNeedsArg
 	return &Script{proto: proto, sites: r.sites, Facts: r.facts.sum()}, nil
 }

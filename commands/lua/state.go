@@ -75,7 +75,8 @@ func (in *Interpreter) Take(script *Script, keys, args [][]byte) *State {
 func (st *State) Release() {
 	st.host = nil
 	if st.callbacks == nil {
-		st.setParameters(lua.LNil, lua.LNil)
+		// Not nil: gopher-lua never gives the place of a removed name back.
+		st.setParameters(lua.LFalse, lua.LFalse)
 	}
 	// One that grew, or broke off in the middle of something, is not kept.
 	if !st.worn {
