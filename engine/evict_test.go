@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"reminis/engine/memory"
@@ -34,6 +35,14 @@ func fill(e *Engine, clock *fakeClock, count int, lfu bool) {
 
 const evictStartMs = 1_700_000_000_000
 
+// evictingEngine counts tables alone: what else lives in the heap of a test's process
+// is no fact of the test.
+func evictingEngine(clock Clock) *Engine {
+	e := Open(Options{Clock: clock, Pool: table.NewPool(table.Options{})})
+	e.evictor.heap.readAt.Store(math.MaxInt64)
+	return e
+}
+
 func TestEvictionByPolicy(t *testing.T) {
 	const count = 8000
 	for _, test := range []struct {
@@ -46,7 +55,7 @@ func TestEvictionByPolicy(t *testing.T) {
 	} {
 		t.Run(test.policy, func(t *testing.T) {
 			clock := &fakeClock{ms: evictStartMs}
-			e := Open(Options{Clock: clock, Pool: table.NewPool(table.Options{})})
+			e := evictingEngine(clock)
 			e.Limits.SetPolicy(test.policy)
 			fill(e, clock, count, e.Limits.LFU.Load())
 			limit := e.UsedBytes() - count*1000/4
@@ -97,7 +106,7 @@ func (tx *Tx) peekAt(key []byte) (deadlineMs int64, there bool) {
 
 func TestNothingIsEvictedThatMustStay(t *testing.T) {
 	clock := &fakeClock{ms: evictStartMs}
-	e := Open(Options{Clock: clock, Pool: table.NewPool(table.Options{})})
+	e := evictingEngine(clock)
 	fill(e, clock, 100, false)
 	e.Limits.MaxMemory.Store(1)
 	if e.MakeRoom() || e.stats.Evicted.Load() != 0 {
@@ -112,7 +121,7 @@ func TestNothingIsEvictedThatMustStay(t *testing.T) {
 // Of records, only those go that are not meant to stay; their end is an event.
 func TestEvictionOfRecords(t *testing.T) {
 	clock := &fakeClock{ms: evictStartMs}
-	e := Open(Options{Clock: clock, Pool: table.NewPool(table.Options{})})
+	e := evictingEngine(clock)
 	kinds := []memory.Kind{memory.Working, memory.Session, memory.Profile, memory.Semantic}
 	for _, kind := range kinds {
 		for n := range 30 {
