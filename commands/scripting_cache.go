@@ -196,6 +196,9 @@ func readShebang(text string) (flags scriptFlags, plain bool, body string, err e
 			return 0, false, "", errShebangOption(word)
 		}
 		for _, each := range strings.Split(list, ",") {
+			if list == "" {
+				break
+			}
 			flag, ok := scriptFlagOf(each)
 			if !ok {
 				return 0, false, "", errShebangFlag(each)

@@ -57,6 +57,7 @@ type scriptRun struct {
 	executableFacts
 	session Session
 	caller  *Session
+	command *Command
 	state   *lua.State
 	tx      *engine.Tx
 	// readOnly refuses writes; lacking is why writes are refused for now (the disk),
@@ -143,6 +144,12 @@ func (k *Core) limit(run *scriptRun) *time.Timer {
 func (r *scriptRun) execute() {
 	r.reply.Reset(r.reply.Bytes()[:0])
 	r.failed = r.state.Run(r, &r.reply)
+	if text := r.state.Uncounted(); text != "" {
+		k := r.session.Core
+		k.stats.Errors.Add(1)
+		k.stats.errors.count(text)
+		r.command.stats.failed.Add(1)
+	}
 	r.endState()
 }
 
@@ -199,7 +206,7 @@ func (s *Session) prepareRun(run *scriptRun, about executableFacts, readOnly boo
 		Authenticated: s.Authenticated, NoTouch: s.NoTouch, script: run, writer: run.session.writer,
 		tracking: s.tracking, caching: s.caching, cachingOf: s.cachingOf,
 	}
-	run.caller = s
+	run.caller, run.command = s, s.Core.Table.find(s.words)
 	run.reply.SetProto(s.Proto)
 	run.at = run.overdue.since
 	return nil

@@ -138,6 +138,9 @@ func (st *State) reply(w *reply.Writer, v lua.LValue, depth int) {
 
 func (st *State) replyTable(w *reply.Writer, t *lua.LTable, depth int) {
 	if said, ok := t.RawGetString("err").(lua.LString); ok {
+		if depth == 0 && t.RawGetString(countedField) != lua.LTrue {
+			st.uncounted = string(said)
+		}
 		w.ErrorLine(string(said))
 	} else if said, ok := t.RawGetString("ok").(lua.LString); ok {
 		w.Status(string(said))

@@ -86,21 +86,22 @@ func (st *State) Release() {
 
 // State is an interpreter with its libraries. It is for one goroutine at a time.
 type State struct {
-	l       *lua.LState
-	sandbox sandbox
-	version Version
-	host    Host
-	proto   int // of the replies that the script sees: 2, or what redis.setresp said
-	random  random
-	json    jsonSettings
-	null    *lua.LUserData // cjson.null
-	env     *environment
-	raised  raised
-	depth   int // of Go functions that call Lua functions
-	stop    interrupt
-	args    argumentBuffer
-	worn    bool
-	home    *sync.Pool // where it is kept
+	l         *lua.LState
+	sandbox   sandbox
+	version   Version
+	host      Host
+	proto     int // of the replies that the script sees: 2, or what redis.setresp said
+	random    random
+	json      jsonSettings
+	null      *lua.LUserData // cjson.null
+	env       *environment
+	raised    raised
+	uncounted string // the error that was returned, unless a command made it
+	depth     int    // of Go functions that call Lua functions
+	stop      interrupt
+	args      argumentBuffer
+	worn      bool
+	home      *sync.Pool // where it is kept
 	// What is to be run stands on the stack: a function and so many arguments; endless
 	// says that it may have to be stopped.
 	pending int
@@ -161,7 +162,7 @@ func newState(version Version, env *environment, home *sync.Pool) *State {
 // Run runs what the state was taken for. What it returns is written to w; an error
 // is what ended it, and then nothing is written.
 func (st *State) Run(host Host, w *reply.Writer) *Error {
-	st.host = host
+	st.host, st.uncounted = host, ""
 	if st.endless {
 		st.l.SetContext(&st.stop)
 		defer st.l.RemoveContext()
@@ -174,6 +175,10 @@ func (st *State) Run(host Host, w *reply.Writer) *Error {
 	st.reply(w, result, 0)
 	return nil
 }
+
+// Uncounted is the error that the run has returned, rather than raised, "" if it has
+// not, or if it is one that a command of the script has made.
+func (st *State) Uncounted() string { return st.uncounted }
 
 // prepare makes the state as it is when a script begins.
 func (st *State) prepare() {
