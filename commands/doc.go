@@ -32,6 +32,15 @@
 // what the queue and the watched keys need, or all shards when a command in it
 // cannot say.
 //
+// # Scripts
+//
+// A script is one transaction, as EXEC is. Its calls go through a session of its own
+// (scriptRun) and through callInside, as those of EXEC do; what stands against them is
+// admit's in scripting_run.go. A script whose text names its keys locks their shards,
+// any other all (scripting_locks.go). One that may run long is run beside its driver
+// (scripting_overdue.go). Libraries of functions are facets of the server, by their
+// code; each state that runs their functions has loaded them by itself.
+//
 // # Rights
 //
 // What a user may do is package acl's; what a line touches is found here, in one
