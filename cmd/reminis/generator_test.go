@@ -111,7 +111,7 @@ func (g *generator) data() []string {
 	if g.r.IntN(12) < g.records {
 		return g.record()
 	}
-	switch g.r.IntN(25) {
+	switch g.r.IntN(28) {
 	case 0, 1, 2:
 		return g.setting()
 	case 3, 4, 5:
@@ -130,6 +130,8 @@ func (g *generator) data() []string {
 		return g.list()
 	case 21, 22, 23:
 		return g.stream()
+	case 24, 25, 26:
+		return g.sortedSet()
 	}
 	return g.database()
 }
@@ -225,6 +227,47 @@ func (g *generator) set() []string {
 	line := []string{pick(g.r, "SADD", "SADD", "SREM"), key}
 	for range 1 + g.r.IntN(5) {
 		line = append(line, g.member())
+	}
+	return line
+}
+
+// score is a multiple of a half, so that sums are exact in any order.
+func (g *generator) score() string {
+	return pick(g.r, fmt.Sprint(g.r.IntN(20)-10), fmt.Sprint(float64(g.r.IntN(60)-30)/2), pick(g.r, "inf", "-inf", "0", "7"))
+}
+
+func (g *generator) sortedSet() []string {
+	key := g.key()
+	switch g.r.IntN(20) {
+	case 0:
+		return []string{"ZINCRBY", key, g.score(), g.member()}
+	case 1:
+		return []string{"ZADD", key, pick(g.r, "NX", "XX", "GT", "LT"), "INCR", g.score(), g.member()}
+	case 2:
+		return []string{pick(g.r, "ZPOPMIN", "ZPOPMAX"), key, fmt.Sprint(g.r.IntN(6))}
+	case 3:
+		return []string{pick(g.r, "ZSCORE", "ZRANK"), key, g.member()}
+	case 4:
+		return []string{"ZRANGE", key, g.index(), g.index()}
+	case 5:
+		return []string{"ZRANGESTORE", key, g.key(), g.index(), g.index()}
+	case 6:
+		return []string{"ZREMRANGEBYRANK", key, fmt.Sprint(g.r.IntN(12)), fmt.Sprint(g.r.IntN(12))}
+	case 7:
+		return []string{"ZREMRANGEBYSCORE", key, g.score(), g.score()}
+	case 8, 9:
+		return []string{"ZDIFFSTORE", key, "2", g.key(), g.key()}
+	case 10, 11, 12:
+		return []string{pick(g.r, "ZUNIONSTORE", "ZINTERSTORE"), key, "2", g.key(), g.key(), "AGGREGATE", pick(g.r, "SUM", "MIN", "MAX")}
+	case 13, 14:
+		return []string{"ZREM", key, g.member(), g.member(), g.member()}
+	}
+	line := []string{"ZADD", key}
+	if g.r.IntN(3) == 0 {
+		line = append(line, pick(g.r, "NX", "XX", "GT", "LT", "CH"))
+	}
+	for range 1 + g.r.IntN(5) {
+		line = append(line, g.score(), g.member())
 	}
 	return line
 }
@@ -329,7 +372,7 @@ func (g *generator) reading() []string {
 	case 4:
 		return []string{"EXISTS", key, key, g.key()}
 	}
-	return []string{pick(g.r, "GET", "STRLEN", "BITCOUNT", "TYPE", "PTTL", "PEXPIRETIME", "HLEN", "SCARD", "LLEN"), key}
+	return []string{pick(g.r, "GET", "STRLEN", "BITCOUNT", "TYPE", "PTTL", "PEXPIRETIME", "HLEN", "SCARD", "LLEN", "ZCARD"), key}
 }
 
 func (g *generator) database() []string {

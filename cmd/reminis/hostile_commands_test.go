@@ -75,11 +75,20 @@ func wrongTypeLines() map[string][]string {
 	onStreams := "XADD %s * f v|XLEN %s|XDEL %s 1-1|XTRIM %s MAXLEN 1|XSETID %s 1-1|XRANGE %s - +|XREVRANGE %s + -|XREAD STREAMS %s 0|XREAD BLOCK 0 STREAMS %s 0|" +
 		"XREADGROUP GROUP g c STREAMS %s >|XGROUP CREATE %s g 0|XGROUP SETID %s g 0|XGROUP DESTROY %s g|XGROUP CREATECONSUMER %s g c|XGROUP DELCONSUMER %s g c|" +
 		"XACK %s g 1-1|XPENDING %s g|XCLAIM %s g c 0 1-1|XAUTOCLAIM %s g c 0 0|XINFO STREAM %s|XINFO GROUPS %s|XINFO CONSUMERS %s g"
+	onSortedSets := "ZADD %s 1 m|ZADD %s INCR 1 m|ZINCRBY %s 1 m|ZREM %s m|ZSCORE %s m|ZMSCORE %s m|ZCARD %s|ZCOUNT %s 0 1|ZLEXCOUNT %s - +|ZRANK %s m|ZREVRANK %s m|" +
+		"ZRANGE %s 0 1|ZRANGE %s 0 1 BYSCORE|ZRANGE %s - + BYLEX|ZREVRANGE %s 0 1|ZRANGEBYSCORE %s 0 1|ZREVRANGEBYSCORE %s 1 0|ZRANGEBYLEX %s - +|ZREVRANGEBYLEX %s + -|" +
+		"ZRANGESTORE other %s 0 1|ZREMRANGEBYRANK %s 0 1|ZREMRANGEBYSCORE %s 0 1|ZREMRANGEBYLEX %s - +|ZPOPMIN %s|ZPOPMAX %s 2|ZMPOP 1 %s MIN|" +
+		"BZPOPMIN %s 0|BZPOPMAX %s 0|BZMPOP 0 1 %s MIN|ZRANDMEMBER %s|ZRANDMEMBER %s 2|ZSCAN %s 0|ZUNION 1 %s|ZINTER 2 other %s|ZDIFF 1 %s|ZINTERCARD 1 %s|" +
+		"ZUNIONSTORE other 1 %s|ZINTERSTORE other 1 %s|ZDIFFSTORE other 1 %s"
+	onPlaces := "GEOADD %s 1 2 m|GEOPOS %s m|GEODIST %s m m|GEOHASH %s m|GEOSEARCH %s FROMLONLAT 1 2 BYRADIUS 1 km|GEOSEARCHSTORE other %s FROMLONLAT 1 2 BYRADIUS 1 km|" +
+		"GEORADIUS %s 1 2 1 km|GEORADIUS_RO %s 1 2 1 km|GEORADIUSBYMEMBER %s m 1 km|GEORADIUSBYMEMBER_RO %s m 1 km"
 	onSorted := "SORT %s|SORT_RO %s"
+	onCollections := strings.Join([]string{onSets, onLists, onStreams, onSortedSets, onPlaces, onSorted}, "|")
 	return map[string][]string{
-		"hash":     strings.Split(onStrings+"|"+onSets+"|"+onLists+"|"+onStreams+"|"+onSorted, "|"),
-		"string":   strings.Split(onHashes+"|"+onSets+"|"+onLists+"|"+onStreams+"|"+onSorted, "|"),
-		recordName: strings.Split(onStrings+"|"+onHashes+"|"+onSets+"|"+onLists+"|"+onStreams+"|"+onSorted, "|"),
+		"hash":     strings.Split(onStrings+"|"+onCollections, "|"),
+		"string":   strings.Split(onHashes+"|"+onCollections, "|"),
+		"ranking":  strings.Split(onStrings+"|"+onHashes+"|"+onLists+"|"+onStreams, "|"),
+		recordName: strings.Split(onStrings+"|"+onHashes+"|"+onCollections, "|"),
 	}
 }
 
@@ -95,7 +104,7 @@ func TestWrongTypes(t *testing.T) {
 		// Keys of other types cannot even be named as records unless they have
 		// enough segments; these have.
 		c := r.dial()
-		for _, words := range [][]string{{"SET", "app:u9:s1:text", "x"}, {"HSET", "app:u9:s1:hash", "f", "v"}, {"SADD", "app:u9:s1:set", "m"}, {"RPUSH", "app:u9:s1:list", "a"}, {"XADD", "app:u9:s1:stream", "1-1", "f", "v"}} {
+		for _, words := range [][]string{{"SET", "app:u9:s1:text", "x"}, {"HSET", "app:u9:s1:hash", "f", "v"}, {"SADD", "app:u9:s1:set", "m"}, {"RPUSH", "app:u9:s1:list", "a"}, {"XADD", "app:u9:s1:stream", "1-1", "f", "v"}, {"ZADD", "app:u9:s1:ranking", "1", "m"}} {
 			c.do(words...)
 			for _, line := range []string{`MEM.SET %s {}`, `MEM.PATCH %s {"a":1}`, `MEM.GET %s`, `MEM.FORGET KEYS 1 %s`, `MEM.ROLLBACK %s VERSION 1`, `MEM.HISTORY %s`, `MEM.GET %s VERSION 1`} {
 				r.mustRefuse(strings.Fields(fmt.Sprintf(line, words[1])), "WRONGTYPE ")

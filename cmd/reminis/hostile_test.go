@@ -169,7 +169,7 @@ func (r *rig) fill() {
 	defer c.Close()
 	for _, words := range [][]string{
 		{"SET", "string", "value"}, {"SET", "number", "10"}, {"SET", "mortal", "value", "EX", "100000"},
-		{"HSET", "hash", "field", "value", "number", "1"}, {"MEM.SET", recordName, `{"a":{"b":1},"list":[1,2]}`},
+		{"HSET", "hash", "field", "value", "number", "1"}, {"ZADD", "ranking", "1", "member"}, {"MEM.SET", recordName, `{"a":{"b":1},"list":[1,2]}`},
 		{"SELECT", "1"}, {"SET", "elsewhere", "value"},
 	} {
 		if got := c.do(words...); got[0] == '-' {
@@ -192,7 +192,7 @@ func (r *rig) state() string {
 	for _, db := range []string{"0", "1"} {
 		c.do("SELECT", db)
 		for _, words := range [][]string{
-			{"DBSIZE"}, {"GET", "string"}, {"GET", "number"}, {"GET", "mortal"}, {"PEXPIRETIME", "mortal"}, {"HGETALL", "hash"},
+			{"DBSIZE"}, {"GET", "string"}, {"GET", "number"}, {"GET", "mortal"}, {"PEXPIRETIME", "mortal"}, {"HGETALL", "hash"}, {"ZRANGE", "ranking", "0", "-1", "WITHSCORES"},
 			{"GET", "elsewhere"}, {"TYPE", recordName}, {"MEM.GET", recordName, "WITHMETA", "FORMAT", "JSON"}, {"PTTL", recordName},
 			{"MEM.HISTORY", recordName, "FORMAT", "JSON"}, {"MEM.AUDIT", "app:u1", "VERIFY"}, {"MEM.NS", "COUNT", "*"},
 		} {

@@ -38,6 +38,8 @@ func (m *model) typeOf(args []string) string {
 		return "+hash\r\n"
 	case v.members != nil:
 		return "+set\r\n"
+	case v.scores != nil:
+		return "+zset\r\n"
 	case v.list != nil:
 		return "+list\r\n"
 	case v.stream != nil:

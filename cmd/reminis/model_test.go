@@ -13,23 +13,23 @@ import (
 // This file owns the plain model of a Redis: Go maps, and commands as Redis
 // documents them. It must not know anything of the engine.
 
-// modelKey is a value: a hash when fields is not nil, a set when members is not
-// nil, else a string.
+// modelKey is a value: of the type whose part is not nil, else a string.
 type modelKey struct {
 	text       string
 	fields     map[string]string
 	members    map[string]bool
+	scores     map[string]float64
 	list       []string
 	stream     *modelStream
 	deadlineMs int64
 }
 
 func (v modelKey) isString() bool {
-	return v.fields == nil && v.members == nil && v.list == nil && v.stream == nil
+	return v.fields == nil && v.members == nil && v.scores == nil && v.list == nil && v.stream == nil
 }
 
 func (v modelKey) clone() modelKey {
-	v.fields, v.members = maps.Clone(v.fields), maps.Clone(v.members)
+	v.fields, v.members, v.scores = maps.Clone(v.fields), maps.Clone(v.members), maps.Clone(v.scores)
 	return v
 }
 
@@ -104,7 +104,12 @@ func (m *model) define() {
 		"HSET": m.hSet, "HSETNX": m.hSetNX, "HDEL": m.hDel, "HGET": m.hGet, "HMGET": m.hMGet, "HEXISTS": m.hExists,
 		"HLEN": m.hLen, "HINCRBY": m.hIncrBy,
 		"SADD": m.sAdd, "SREM": m.sRem, "SMOVE": m.sMove, "SCARD": m.sCard, "SISMEMBER": m.sIsMember,
-		"SINTERSTORE": m.sStore(intersect), "SUNIONSTORE": m.sStore(unite), "SDIFFSTORE": m.sStore(subtract), "FLUSHDB": m.flushDB, "FLUSHALL": m.flushAll, "SWAPDB": m.swapDB,
+		"SINTERSTORE": m.sStore(intersect), "SUNIONSTORE": m.sStore(unite), "SDIFFSTORE": m.sStore(subtract),
+		"ZADD": m.zAdd, "ZINCRBY": m.zIncrBy, "ZREM": m.zRem, "ZCARD": m.zCard, "ZSCORE": m.zScore, "ZRANK": m.zRank,
+		"ZRANGE": m.zRange, "ZRANGESTORE": m.zRangeStore, "ZPOPMIN": m.zPop(false), "ZPOPMAX": m.zPop(true),
+		"ZREMRANGEBYRANK": m.zRemRangeByRank, "ZREMRANGEBYSCORE": m.zRemRangeByScore,
+		"ZUNIONSTORE": m.zStore(uniteScores), "ZINTERSTORE": m.zStore(intersectScores), "ZDIFFSTORE": m.zStore(subtractScores),
+		"FLUSHDB": m.flushDB, "FLUSHALL": m.flushAll, "SWAPDB": m.swapDB,
 		"LPUSH": m.lPush(true, false), "RPUSH": m.lPush(false, false), "LPUSHX": m.lPush(true, true), "RPUSHX": m.lPush(false, true),
 		"LPOP": m.lPop(true), "RPOP": m.lPop(false), "LLEN": m.lLen, "LRANGE": m.lRange, "LTRIM": m.lTrim, "LSET": m.lSet,
 		"LINSERT": m.lInsert, "LREM": m.lRem, "LMOVE": m.lMove,
@@ -239,30 +244,31 @@ func (m *model) dump(nowMs int64) string {
 			if deadline == 0 {
 				deadline = -1
 			}
-			if v.isString() {
-				fmt.Fprintf(&out, "%d %q %q @%d\n", db, key, v.text, deadline)
-				continue
-			}
-			if v.members != nil {
-				fmt.Fprintf(&out, "%d %q %s @%d\n", db, key, membersText(slices.Collect(maps.Keys(v.members))), deadline)
-				continue
-			}
-			if v.list != nil {
-				fmt.Fprintf(&out, "%d %q %s @%d\n", db, key, listText(v.list), deadline)
-				continue
-			}
-			if v.stream != nil {
-				fmt.Fprintf(&out, "%d %q %s @%d\n", db, key, v.stream.text(), deadline)
-				continue
-			}
-			var pairs []string
-			for field, value := range v.fields {
-				pairs = append(pairs, field, value)
-			}
-			fmt.Fprintf(&out, "%d %q %s @%d\n", db, key, fieldsText(pairs), deadline)
+			fmt.Fprintf(&out, "%d %q %s @%d\n", db, key, v.value(), deadline)
 		}
 	}
 	return out.String()
+}
+
+// value prints a value as world.dump reads it from the server.
+func (v modelKey) value() string {
+	switch {
+	case v.members != nil:
+		return membersText(slices.Collect(maps.Keys(v.members)))
+	case v.scores != nil:
+		return scoresText(v.withScores(v.ranked()))
+	case v.list != nil:
+		return listText(v.list)
+	case v.stream != nil:
+		return v.stream.text()
+	case v.fields != nil:
+		var pairs []string
+		for field, value := range v.fields {
+			pairs = append(pairs, field, value)
+		}
+		return fieldsText(pairs)
+	}
+	return strconv.Quote(v.text)
 }
 
 func (m *model) get(args []string) string {

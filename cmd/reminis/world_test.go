@@ -333,6 +333,8 @@ func (w *world) dump() string {
 				fmt.Fprintf(&out, "%d %q %s @%s\n", db, key, fieldsText(items(c.do("HGETALL", key))), deadline)
 			case "set":
 				fmt.Fprintf(&out, "%d %q %s @%s\n", db, key, membersText(items(c.do("SMEMBERS", key))), deadline)
+			case "zset":
+				fmt.Fprintf(&out, "%d %q %s @%s\n", db, key, scoresText(items(c.do("ZRANGE", key, "0", "-1", "WITHSCORES"))), deadline)
 			case "list":
 				fmt.Fprintf(&out, "%d %q %s @%s\n", db, key, listText(items(c.do("LRANGE", key, "0", "-1"))), deadline)
 			case "stream":
