@@ -36,7 +36,7 @@ func newGoroutineDriver(s *Server) *goroutineDriver {
 func (d *goroutineDriver) prepare(s *session, conn net.Conn) (start func()) {
 	c := &connection{
 		owner: d, session: s, conn: conn, wake: make(chan struct{}, 1),
-		pool: pool{most: 1},
+		pool: pool{mostBytes: poolOwnMaxBytes},
 	}
 	c.group = group{pass: d.server.newPass(), pool: &c.pool}
 	s.driver = c

@@ -54,11 +54,22 @@ const (
 	// that much unsent output: a peer that does not read is not worked for.
 	outputHighBytes = 1 << 20
 
-	// outputKeepBytes is the largest output buffer kept for reuse.
-	outputKeepBytes = 64 << 10
+	// inputKeepBytes is the largest input buffer that is given back like any
+	// other. Larger ones have exactly the size of their request: a few of them
+	// would make up all that is kept for reuse.
+	inputKeepBytes = 64 << 10
 
-	// poolBuffersMax is how many buffers of each size a driver keeps for reuse.
-	poolBuffersMax = 64
+	// poolBufferBytes is the largest buffer kept for reuse: as large as output
+	// becomes before execution stops.
+	poolBufferBytes = outputHighBytes
+
+	// poolMaxBytes bounds the buffers that an event loop keeps for reuse: those of
+	// a hundred connections, each with pipelined replies of 64 KB.
+	poolMaxBytes = 8 << 20
+
+	// poolOwnMaxBytes bounds the buffers that a connection with its own goroutine
+	// keeps for reuse, until it is idle.
+	poolOwnMaxBytes = 256 << 10
 
 	// spareMaxBytes is the largest buffer that a connection keeps for its next
 	// large request, for spareTurnsMax turns that did not need it.

@@ -91,7 +91,7 @@ func newLoop(s *Server) (loopDriver, error) {
 	}
 	l := &loop{
 		server: s, epoll: epoll, wakefd: wakefd, over: make(chan struct{}),
-		arena: make([]byte, arenaBytes), pool: pool{most: poolBuffersMax}, pass: s.newPass(),
+		arena: make([]byte, arenaBytes), pool: pool{mostBytes: poolMaxBytes}, pass: s.newPass(),
 	}
 	l.group.pass, l.group.pool = l.pass, &l.pool
 	go l.run()

@@ -2,54 +2,53 @@
 
 package server
 
+import "math/bits"
+
 // A pool keeps buffers for reuse by one goroutine. Connections own buffers only
 // while something is in them, so that an idle connection costs no buffer,
 // however large its last request was.
 type pool struct {
-	// free holds buffers of exactly readMinBytes and outputKeepBytes capacity.
-	small, large [][]byte
-	// most bounds each list.
-	most int
+	// free holds buffers by size: those of class i have room for at least
+	// readMinBytes<<i, and for less than twice that.
+	free [poolClasses][][]byte
+	// keptBytes is what free holds; mostBytes bounds it.
+	keptBytes, mostBytes int
 }
 
-// get returns an empty buffer with room for size bytes.
+// poolClasses is how many classes lie between readMinBytes and poolBufferBytes.
+const poolClasses = 7
+
+// get returns an empty buffer with room for size bytes. One that the pool would
+// not take back has room for no more than that.
 func (p *pool) get(size int) []byte {
-	switch {
-	case size > outputKeepBytes:
+	if size > poolBufferBytes {
 		return make([]byte, 0, size)
-	case size > readMinBytes:
-		return take(&p.large, outputKeepBytes)
 	}
-	return take(&p.small, readMinBytes)
-}
-
-func take(free *[][]byte, size int) []byte {
-	if n := len(*free); n > 0 {
-		buf := (*free)[n-1]
-		(*free)[n-1] = nil
-		*free = (*free)[:n-1]
+	class := bits.Len(uint(max(size, readMinBytes)-1) / readMinBytes)
+	free := p.free[class]
+	if n := len(free); n > 0 {
+		buf := free[n-1]
+		free[n-1] = nil
+		p.free[class] = free[:n-1]
+		p.keptBytes -= cap(buf)
 		return buf[:0]
 	}
-	return make([]byte, 0, size)
+	return make([]byte, 0, readMinBytes<<class)
 }
 
-// put gives a buffer back; one that is larger than what is kept goes to the
-// garbage collector.
+// put gives a buffer back; one that there is no room for goes to the garbage
+// collector.
 func (p *pool) put(buf []byte) {
-	switch size := cap(buf); {
-	case size > outputKeepBytes || size < readMinBytes:
-	case size == outputKeepBytes:
-		if len(p.large) < p.most {
-			p.large = append(p.large, buf)
-		}
-	default:
-		if len(p.small) < p.most {
-			p.small = append(p.small, buf)
-		}
+	size := cap(buf)
+	if size < readMinBytes || size >= 2*poolBufferBytes || p.keptBytes+size > p.mostBytes {
+		return
 	}
+	class := bits.Len(uint(size/readMinBytes)) - 1
+	p.free[class] = append(p.free[class], buf)
+	p.keptBytes += size
 }
 
 // drop forgets all buffers.
 func (p *pool) drop() {
-	p.small, p.large = nil, nil
+	p.free, p.keptBytes = [poolClasses][][]byte{}, 0
 }

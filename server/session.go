@@ -65,6 +65,9 @@ type session struct {
 	// out[sent:] is to be sent.
 	out  []byte
 	sent int
+	// outUsual is how large the output's buffer is likely to become: as it did
+	// lately.
+	outUsual int
 	// noted is the part of info.outputBytes that is in out.
 	noted int64
 	// pushSeq is the highest sequence that a push waits for.
@@ -235,7 +238,7 @@ func (s *session) apply(taken letter, p *pool) bool {
 // output is the buffer to append replies to.
 func (s *session) output(p *pool) []byte {
 	if s.out == nil {
-		s.out = p.get(readMinBytes)
+		s.out = p.get(min(s.outUsual, poolBufferBytes))
 	}
 	if s.sent > 0 && s.sent >= len(s.out)/2 {
 		n := copy(s.out, s.out[s.sent:])
@@ -252,6 +255,7 @@ func (s *session) pending() int { return len(s.out) - s.sent }
 func (s *session) written(n int, p *pool) {
 	s.sent += n
 	if s.sent == len(s.out) && s.out != nil {
+		s.outUsual = max(len(s.out), s.outUsual/2)
 		p.put(s.out)
 		s.out, s.sent = nil, 0
 	}
@@ -327,12 +331,15 @@ func (s *session) moveCarry(have, size int, p *pool) {
 
 // buffer is an empty buffer of at least size, the spare one if that fits.
 func (s *session) buffer(size int, p *pool) []byte {
-	if size > outputKeepBytes && size <= cap(s.spare) {
+	switch {
+	case size <= inputKeepBytes:
+		return p.get(size)
+	case size <= cap(s.spare):
 		buf := s.spare
 		s.spare, s.spareTurns = nil, 0
 		return buf
 	}
-	return p.get(size)
+	return make([]byte, 0, size)
 }
 
 // received notes n bytes read into what reserve returned. It reports false when
@@ -356,7 +363,7 @@ func (s *session) keep(rest []byte, inCarry bool, p *pool) {
 		s.retire(p)
 	case !inCarry:
 		s.carry, s.first = append(s.buffer(s.carrySize(len(rest)), p), rest...), 0
-	case cap(s.carry) > outputKeepBytes && len(rest) < cap(s.carry)/8 && !s.reader.inBulk:
+	case cap(s.carry) > inputKeepBytes && len(rest) < cap(s.carry)/8 && !s.reader.inBulk:
 		// A large request has passed; what is left does not need its buffer.
 		moved := append(p.get(len(rest)), rest...)
 		s.retire(p)
@@ -370,7 +377,7 @@ func (s *session) keep(rest []byte, inCarry bool, p *pool) {
 // retire gives the carry's buffer away: a large one is kept for the next
 // request, since clients that send one send more.
 func (s *session) retire(p *pool) {
-	if size := cap(s.carry); size > outputKeepBytes && size <= spareMaxBytes {
+	if size := cap(s.carry); size > inputKeepBytes && size <= spareMaxBytes {
 		s.spare, s.spareTurns = s.carry[:0], 0
 	} else {
 		p.put(s.carry)

@@ -14,7 +14,7 @@ func bareSession(h Handler) (*session, *group) {
 	server := &Server{settings: func() *Settings { return settings }, clients: newClients()}
 	s := &session{server: server, commandsMax: sessionCommandsMax}
 	s.executor = h.Open(s)
-	p := &pool{most: 4}
+	p := &pool{mostBytes: poolMaxBytes}
 	return s, &group{pass: noPass{}, pool: p}
 }
 
