@@ -66,11 +66,19 @@ func (s *Shape) box() (low, high Point) {
 		Point{s.Center.Longitude + dLongitude, s.Center.Latitude + dLatitude}
 }
 
-// move is the cell so many cells to the east and to the north, around the earth.
+// move is the cell so many cells to the east and to the north, around the earth. A
+// coordinate that does not move stays as it is, even past the last cell, where the
+// greatest longitude and latitude are (geohash.c, geohash_move_x).
 func (c cell) move(east, north int) cell {
-	x, y := gather(c.bits>>1)+uint32(east), gather(c.bits)+uint32(north)
+	x, y := gather(c.bits>>1), gather(c.bits)
 	mask := uint32(1)<<c.steps - 1
-	c.bits = spread(y&mask) | spread(x&mask)<<1
+	if east != 0 {
+		x = (x + uint32(east)) & mask
+	}
+	if north != 0 {
+		y = (y + uint32(north)) & mask
+	}
+	c.bits = spread(y) | spread(x)<<1
 	return c
 }
 
