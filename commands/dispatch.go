@@ -208,9 +208,9 @@ func (s *Session) onData(c *Command, args [][]byte) error {
 	return err
 }
 
-// lock takes what c declares. A line with exactly one key, the common case,
-// neither parses nor allocates for it. If it is a record's, its owner is locked by
-// whoever asks for it first.
+// lock takes what c declares, and does not allocate. A line with exactly one key,
+// the common case, is not parsed for it. If it is a record's, its owner is locked
+// by whoever asks for it first.
 func (s *Session) lock(tx *engine.Tx, c *Command, args [][]byte) {
 	switch c.Lock {
 	case LockAll:
@@ -221,7 +221,7 @@ func (s *Session) lock(tx *engine.Tx, c *Command, args [][]byte) {
 			tx.LockPlace(s.place(args[at]))
 			return
 		}
-		keys, ok := keysOf(c.grammar, args)
+		keys, ok := s.lockKeys.find(c.grammar, args)
 		switch {
 		case !ok:
 			tx.LockAll()
@@ -230,21 +230,43 @@ func (s *Session) lock(tx *engine.Tx, c *Command, args [][]byte) {
 		default:
 			tx.LockKeys(keys)
 		}
+		s.lockKeys.forget()
 	}
 }
 
 // keysOf are the keys in args; it reports false when args do not tell.
 func keysOf(g *grammar.Shape, args [][]byte) ([][]byte, bool) {
-	var buf [16]grammar.KeyRef
-	refs, ok := g.Keys(buf[:0], args)
-	if !ok {
+	var found keyFinder
+	return found.find(g, args)
+}
+
+// keyFinder finds keys in lines; what it allocates for one is used for the next.
+type keyFinder struct {
+	refs []grammar.KeyRef
+	keys [][]byte
+}
+
+// keyFinderMax bounds the keys that a keyFinder keeps room for.
+const keyFinderMax = 64
+
+// find gives the keys in args until the next call; it reports false when args do
+// not tell.
+func (f *keyFinder) find(g *grammar.Shape, args [][]byte) (keys [][]byte, ok bool) {
+	f.keys = f.keys[:0]
+	if f.refs, ok = g.Keys(f.refs[:0], args); !ok {
 		return nil, false
 	}
-	keys := make([][]byte, len(refs))
-	for i, ref := range refs {
-		keys[i] = args[ref.Index]
+	for _, ref := range f.refs {
+		f.keys = append(f.keys, args[ref.Index])
 	}
-	return keys, true
+	return f.keys, true
+}
+
+// forget lets go of the keys, which alias a buffer of input, and of much room.
+func (f *keyFinder) forget() {
+	if clear(f.keys); cap(f.keys) > keyFinderMax {
+		*f = keyFinder{}
+	}
 }
 
 // replyBufferMax bounds the buffers that a worker's reply leaves to the next.

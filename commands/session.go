@@ -72,15 +72,17 @@ type Session struct {
 	subscriptions *subscriptions
 	// kept is how much of the output CLIENT REPLY must not drop: it answers no
 	// command.
-	kept    int
-	tx      *engine.Tx // the transaction of the EXEC that is running, or nil
-	recent  recent
-	batch   batch
-	current *announced // what the batch knows of the command that runs, or nil
-	timing  timing
-	lag     lag
-	blocked *blocked // while the session waits for keys
-	end     endpoint
+	kept   int
+	tx     *engine.Tx // the transaction of the EXEC that is running, or nil
+	recent recent
+	batch  batch
+	// lockKeys finds what a line of several keys locks.
+	lockKeys keyFinder
+	current  *announced // what the batch knows of the command that runs, or nil
+	timing   timing
+	lag      lag
+	blocked  *blocked // while the session waits for keys
+	end      endpoint
 	// tracking is what CLIENT TRACKING turned on, or nil; caching is CLIENT CACHING,
 	// a command of cachingOf, which holds for the command after it or the transaction.
 	tracking  *tracked

@@ -89,17 +89,21 @@ func sInterCardCommand() *Command {
 	), runSInterCard)
 }
 
+// fewSets is how many sets a command reads without allocating.
+const fewSets = 4
+
 // operands looks up all sets, missing ones as empty sets. One that is missing may
 // have expired, and was removed when it was looked up; what was read before is not
-// valid then, and read again.
-func operands(tx *engine.Tx, keys [][]byte) ([]engine.Set, error) {
-	sets, missing := make([]engine.Set, len(keys)), false
-	var err error
-	for i, key := range keys {
-		if sets[i], err = setForRead(tx, key); err != nil {
+// valid then, and read again. They are appended to sets, which is empty.
+func operands(tx *engine.Tx, sets []engine.Set, keys [][]byte) (_ []engine.Set, err error) {
+	missing := false
+	for _, key := range keys {
+		s, err := setForRead(tx, key)
+		if err != nil {
 			return nil, err
 		}
-		missing = missing || sets[i].Len() == 0
+		sets = append(sets, s)
+		missing = missing || s.Len() == 0
 	}
 	if !missing {
 		return sets, nil
@@ -118,7 +122,7 @@ type operation func(result *engine.SetResult, sets []engine.Set, keys [][]byte)
 // answering is the handler of a command that answers the result of an operation.
 func answering(run operation) func(tx *engine.Tx, p *setsParams, w *reply.Writer) error {
 	return func(tx *engine.Tx, p *setsParams, w *reply.Writer) error {
-		sets, err := operands(tx, p.keys)
+		sets, err := operands(tx, make([]engine.Set, 0, len(p.keys)), p.keys)
 		if err != nil {
 			return err
 		}
@@ -134,7 +138,7 @@ func answering(run operation) func(tx *engine.Tx, p *setsParams, w *reply.Writer
 // empty one removes what is there.
 func storing(event string, run operation) func(tx *engine.Tx, p *setsParams, w *reply.Writer) error {
 	return func(tx *engine.Tx, p *setsParams, w *reply.Writer) error {
-		sets, err := operands(tx, p.keys)
+		sets, err := operands(tx, make([]engine.Set, 0, len(p.keys)), p.keys)
 		if err != nil {
 			return err
 		}
@@ -169,7 +173,8 @@ func intersect(result *engine.SetResult, sets []engine.Set, _ [][]byte) {
 
 // runSInter writes members as they are found, in the order of the smallest set.
 func runSInter(tx *engine.Tx, p *setsParams, w *reply.Writer) error {
-	sets, err := operands(tx, p.keys)
+	var few [fewSets]engine.Set
+	sets, err := operands(tx, few[:0], p.keys)
 	if err != nil {
 		return err
 	}
@@ -184,7 +189,8 @@ func runSInter(tx *engine.Tx, p *setsParams, w *reply.Writer) error {
 }
 
 func runSInterCard(tx *engine.Tx, p *setsParams, w *reply.Writer) error {
-	sets, err := operands(tx, p.keys)
+	var few [fewSets]engine.Set
+	sets, err := operands(tx, few[:0], p.keys)
 	if err != nil {
 		return err
 	}

@@ -102,17 +102,24 @@ func (s Set) Each(visit func(member []byte) bool) {
 }
 
 func (s Set) each(visit func(member, _ []byte) bool) {
-	var buf [20]byte
 	switch s.kind {
 	case kindSetInts:
+		var buf [20]byte
 		for i := range intset.Len(s.block) {
 			if !visit(strconv.AppendInt(buf[:0], intset.At(s.block, i), 10), nil) {
 				return
 			}
 		}
 	case kindSetPack:
+		var digits []byte // allocated for the first integer; most sets have none
 		for pos := listpack.First(s.block); pos != listpack.None; pos = listpack.Next(s.block, pos) {
-			if !visit(textOf(listpack.Get(s.block, pos), buf[:]), nil) {
+			x := listpack.Get(s.block, pos)
+			member := x.Text
+			if member == nil {
+				digits = x.AppendTo(digits[:0])
+				member = digits
+			}
+			if !visit(member, nil) {
 				return
 			}
 		}
