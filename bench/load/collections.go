@@ -16,6 +16,7 @@ func collectionScenarios(cache []string) []scenario {
 		{"incr", "incrementing random keys", cache, []int{1, 16}, "", false, runOn(plainly("INCR"), plainly("INCR"))},
 		{"sadd", "adding a random member to one set", cache, []int{1, 16}, "", false, runOn(addMembers(1), addMembers(1))},
 		{"spop", "adding two random members to a set and popping one, in turn", cache, []int{1, 16}, "", false, runOn(addMembers(2), addAndPop)},
+		{"sinter", "intersecting two sets of ten members", cache, []int{1, 16}, "", false, runOn(smallSets, intersectPair)},
 		{"xadd", "adding an entry of two fields to one stream", cache, []int{1, 16}, "", false, runOn(addEntries, addEntries)},
 		{"xadd-trim", "adding an entry to a stream that is kept at about a thousand", cache, []int{1, 16}, "", false,
 			runOn(addEntries, addEntriesTo("MAXLEN", "~", "1000"))},
@@ -126,6 +127,15 @@ type collection struct {
 	figure   string
 	elements int
 	make     request
+}
+
+// smallSets makes sets of ten members that have nine in common with the next.
+func smallSets() request { return setOf(10, 0, "member:") }
+
+func intersectPair() request {
+	return func(buf []byte, number int) []byte {
+		return resp.AppendCommand(buf, []byte("SINTER"), appendKey(nil, number), appendKey(nil, number+1))
+	}
 }
 
 // setOf makes a number's own set of members; its key is that of another number,
