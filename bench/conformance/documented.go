@@ -15,7 +15,7 @@ import (
 // documentedOf names the families whose commands are also drawn from their
 // documentation. The others are left out: what their arguments are decides what
 // else in a case can be compared.
-var documentedOf = [...]string{"strings", "bits", "lcs", "keys", "expire", "hashes", "lists", "sorts", "sets", "hyperloglogs", "scan", "object", "dump"}
+var documentedOf = [...]string{"strings", "bits", "lcs", "keys", "expire", "hashes", "lists", "sorts", "sets", "sortedsets", "geo", "hyperloglogs", "scan", "object", "dump"}
 
 // argumentValues says which values an argument takes, by "COMMAND argument",
 // by argument, and by type.
@@ -29,12 +29,18 @@ func argumentValues(command, argument, kind string) string {
 		return "bitindex"
 	case "PFDEBUG subcommand":
 		return "word"
-	case "HSCAN count", "SSCAN count", "SCAN count":
+	case "HSCAN count", "SSCAN count", "ZSCAN count", "SCAN count":
 		return "scancount"
 	case "OBJECT pattern":
 		return "word"
 	case "SORT pattern", "SORT_RO pattern":
 		return "sortpattern"
+	case "ZRANGE start", "ZRANGE stop", "ZRANGESTORE min", "ZRANGESTORE max":
+		return "end"
+	case "ZLEXCOUNT min", "ZLEXCOUNT max", "ZRANGEBYLEX min", "ZRANGEBYLEX max", "ZREVRANGEBYLEX min", "ZREVRANGEBYLEX max", "ZREMRANGEBYLEX min", "ZREMRANGEBYLEX max":
+		return "lexend"
+	case "ZCOUNT min", "ZCOUNT max", "ZRANGEBYSCORE min", "ZRANGEBYSCORE max", "ZREVRANGEBYSCORE min", "ZREVRANGEBYSCORE max", "ZREMRANGEBYSCORE min", "ZREMRANGEBYSCORE max":
+		return "scoreend"
 	}
 	switch argument {
 	case "value", "field", "member", "offset", "encoding", "count", "cursor", "seconds":
@@ -51,6 +57,12 @@ func argumentValues(command, argument, kind string) string {
 		return "small"
 	case "start", "end", "stop", "index":
 		return "index"
+	case "score", "increment":
+		return "score"
+	case "longitude", "latitude", "radius", "width", "height":
+		return argument
+	case "numkeys":
+		return "numkeys"
 	case "len", "min-match-len":
 		return "minmatch"
 	case "destination-db", "db":

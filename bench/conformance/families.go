@@ -93,6 +93,8 @@ func dataFamilies() []family {
 			"PFMERGE key [key...]", "PFMERGE key key...", "PFDEBUG (DECODE|ENCODING|TODENSE|GETREG|word) key", "GET key",
 		}},
 		streamFamily(),
+		sortedSetFamily(),
+		geoFamily(),
 	}
 }
 
@@ -103,7 +105,7 @@ func sessionFamilies() []family {
 			"MULTI", "MULTI", "MULTI", "EXEC", "DISCARD", "WATCH key...", "WATCH key...", "UNWATCH",
 		}},
 		{"scan", 2, []string{
-			"SCAN cursor [MATCH pattern] [COUNT scancount] [TYPE type]", "SCAN 0", "SCAN 0 COUNT 1000",
+			"SCAN cursor [MATCH pattern] [COUNT scancount] [TYPE type]", "SCAN 0", "SCAN 0 COUNT 1000", "ZSCAN key cursor [MATCH pattern] [COUNT scancount]", "ZSCAN key 0",
 			"SSCAN key cursor [MATCH pattern] [COUNT scancount]", "SSCAN key 0",
 			"HSCAN key cursor [MATCH pattern] [COUNT scancount]", "HSCAN key 0", "SCAN cursor word",
 		}},

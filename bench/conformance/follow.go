@@ -91,7 +91,7 @@ func followSort(s *session, l line, ours, peer resp.Reply) (bool, error) {
 func followScan(s *session, l line, ours, peer resp.Reply) (bool, error) {
 	at, step := 1, 1
 	switch l.name() {
-	case "HSCAN":
+	case "HSCAN", "ZSCAN":
 		at, step = 2, 2
 	case "SSCAN":
 		at = 2
@@ -145,11 +145,8 @@ func followRandom(s *session, l line, ours, peer resp.Reply) (bool, error) {
 	if len(l.args) == 4 && peer.Kind == '*' && len(peer.Items) > 0 && peer.Items[0].Kind == '$' {
 		step = 2 // RESP2 has names and values in turn, RESP3 a pair per field
 	}
-	sizeOf := "HLEN"
-	if l.name() == "SRANDMEMBER" {
-		sizeOf = "SCARD"
-	}
-	length, err := ask(s.peer, []byte(sizeOf), l.args[1])
+	sizeOf := map[string]string{"HRANDFIELD": "HLEN", "SRANDMEMBER": "SCARD", "ZRANDMEMBER": "ZCARD"}
+	length, err := ask(s.peer, []byte(sizeOf[l.name()]), l.args[1])
 	if err != nil {
 		return false, err
 	}
@@ -211,6 +208,9 @@ func describe(c *resp.Client, key []byte) ([]string, error) {
 		step = 2
 	case "set":
 		value, err = ask(c, []byte("SMEMBERS"), key)
+	case "zset":
+		value, err = ask(c, text("ZRANGE", string(key), "0", "-1", "WITHSCORES")...)
+		step = max(1, len(value.Items)) // one item: its order counts
 	case "list":
 		value, err = ask(c, []byte("LRANGE"), key, []byte("0"), []byte("-1"))
 		step = max(1, len(value.Items)) // one item: its order counts

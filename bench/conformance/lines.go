@@ -86,7 +86,7 @@ func generated(from []group) source {
 		if r.IntN(8) == 0 {
 			args = damage(r, args)
 		}
-		return popsAll(longLived(args))
+		return oneScore(popsAll(longLived(args)))
 	}
 	return func(seed uint64) iter.Seq[line] {
 		return func(yield func(line) bool) {

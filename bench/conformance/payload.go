@@ -56,18 +56,23 @@ func anyPayload(r *rand.Rand) [][]byte {
 		hashPayload("f1", "1", "f2", "", "", "x"),
 		sealPayload([]byte{1, 3, 1, 'a', 1, 'a', 0xC0, 5}), // a list
 		sealPayload([]byte{18, 2, 2, 13, 13, 0, 0, 0, 2, 0, 0x82, 'e', '1', 3, 1, 1, 0xFF, 1, 5, 'p', 'l', 'a', 'i', 'n'}),
+		sealPayload([]byte{3, 2, 1, 'a', 3, '1', '.', '5', 0xC0, 5, 254}),       // a sorted set, its scores in text: 1.5 and infinity
+		sealPayload([]byte{5, 1, 1, 'a', 0, 0, 0, 0, 0, 0, 0xF8, 0x3F}),         // one with its scores in binary
+		sealPayload([]byte{17, 12, 12, 0, 0, 0, 2, 0, 0x81, 'a', 2, 1, 1, 255}), // one as a listpack
 	}
 	bad := [][]byte{
 		nil,
 		[]byte("not a payload"),
 		good[0][:len(good[0])-1],
 		append([]byte{1}, good[0]...),
-		sealPayload([]byte{0, 10, 'a'}),      // a string that ends early
-		sealPayload([]byte{99, 1, 'a'}),      // no such type
-		sealPayload([]byte{}),                // nothing at all
-		sealPayload([]byte{4, 2, 1, 'f', 1}), // a hash that ends early
-		sealPayload([]byte{4, 0}),            // an empty hash
-		sealPayload([]byte{1, 0}),            // an empty list
+		sealPayload([]byte{0, 10, 'a'}),        // a string that ends early
+		sealPayload([]byte{99, 1, 'a'}),        // no such type
+		sealPayload([]byte{}),                  // nothing at all
+		sealPayload([]byte{4, 2, 1, 'f', 1}),   // a hash that ends early
+		sealPayload([]byte{4, 0}),              // an empty hash
+		sealPayload([]byte{1, 0}),              // an empty list
+		sealPayload([]byte{5, 0}),              // an empty sorted set
+		sealPayload([]byte{3, 1, 1, 'a', 253}), // one whose score is no number
 		sealPayload([]byte{18, 1, 3, 1, 'a'}),
 	}
 	from := good

@@ -87,14 +87,20 @@ func dataRelaxations() []relaxation {
 		{
 			name:    "cursor",
 			reason:  "it is the server's own: the same shape; a whole iteration returns the same elements",
-			applies: named("SCAN", "HSCAN", "SSCAN"),
+			applies: named("SCAN", "HSCAN", "SSCAN", "ZSCAN"),
 			equal:   func(_ line, ours, peer resp.Reply) bool { return sameShape(ours, peer) },
 			follow:  followScan,
 		},
 		{
+			name:    "stored distance",
+			reason:  "it is a score with all its digits, whose last the sines of the C library decide: within the 16th, all else the same",
+			applies: named("ZRANGE"),
+			equal:   func(_ line, ours, peer resp.Reply) bool { return sameButLastDigits(ours, peer) },
+		},
+		{
 			name:    "random choice",
 			reason:  "each server makes its own: as many of the same kind; all elements, if there are no more",
-			applies: named("RANDOMKEY", "HRANDFIELD", "SRANDMEMBER"),
+			applies: named("RANDOMKEY", "HRANDFIELD", "SRANDMEMBER", "ZRANDMEMBER"),
 			equal:   func(_ line, ours, peer resp.Reply) bool { return sameNumber(ours, peer) },
 			follow:  followRandom,
 		},

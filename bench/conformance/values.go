@@ -24,6 +24,7 @@ func anyOf(args ...string) drawer {
 func templateValues() map[string]drawer {
 	values := plainValues()
 	maps.Copy(values, streamValues())
+	maps.Copy(values, sortedSetValues())
 	return values
 }
 
