@@ -64,6 +64,8 @@ type scriptRun struct {
 	// full that memory was short when the script began.
 	readOnly, full bool
 	lacking        error
+	// declared are the keys that the line names, if the client tracks what it reads.
+	declared [][]byte
 	// wrote says that a command that writes was called.
 	wrote atomic.Bool
 	at    time.Time // when the call before ended
@@ -98,6 +100,9 @@ func (s *Session) runScript(x executable, p *evalParams, readOnly bool, w *reply
 	if err := s.prepareRun(run, x.about(), readOnly); err != nil || s.next == Retry {
 		s.Core.runs.Put(run)
 		return err
+	}
+	if s.tracking != nil {
+		run.declared = copyArgs(p.keys)
 	}
 	if run.state, run.failed = x.take(p.keys, p.args); run.failed != nil {
 		return s.endRun(run, w)

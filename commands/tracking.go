@@ -242,7 +242,10 @@ func (s *Session) noteRead(c *Command, args [][]byte) {
 	if t == nil || !c.is(ReadOnly) || t.broadcast || t.optIn && !s.caching || t.optOut && s.caching {
 		return
 	}
-	if at := c.grammar.OnlyKey(); at >= 0 && at < len(args) {
+	if s.script != nil {
+		// A script that reads has read what it declares (server.c call).
+		s.Core.tracker.remember(t, s.script.declared, s.Core.TrackedKeysMax.Load())
+	} else if at := c.grammar.OnlyKey(); at >= 0 && at < len(args) {
 		s.Core.tracker.remember(t, args[at:at+1], s.Core.TrackedKeysMax.Load())
 	} else if keys, ok := keysOf(c.grammar, args); ok && len(keys) > 0 {
 		s.Core.tracker.remember(t, keys, s.Core.TrackedKeysMax.Load())

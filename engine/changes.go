@@ -2,13 +2,15 @@ package engine
 
 import (
 	"math/bits"
+	"slices"
 	"sync/atomic"
 )
 
 // This file owns what is told of changed keys to who keeps copies of them (client
 // side caching). It must not know who that is.
 
-// Changes are the keys that one transaction has changed, in any database.
+// Changes are the keys that one transaction has changed, in any database, in the
+// order of the changes.
 type Changes struct {
 	Keys []string
 	// Flushed says that a whole database was emptied; Keys are then not complete.
@@ -23,6 +25,7 @@ type Changes struct {
 type changes struct {
 	wanted atomic.Bool
 	hear   func(x *Changes)
+	turn   atomic.Uint64 // orders changes of different shards
 }
 
 // OnChanges has hear called for each transaction that changes keys, after its locks
@@ -37,7 +40,7 @@ func (e *Engine) WatchChanges() { e.changes.wanted.Store(true) }
 // noteChange collects a changed key of a keyspace. Its shard is locked.
 func (ks *keyspace) noteChange(key []byte) {
 	if ks.changes != nil && ks.changes.wanted.Load() {
-		ks.touched = append(ks.touched, string(key))
+		ks.touched = append(ks.touched, changedKey{key: string(key), turn: ks.changes.turn.Add(1)})
 	}
 }
 
@@ -48,19 +51,24 @@ func (tx *Tx) takeChanges() *Changes {
 		return nil
 	}
 	x := &Changes{By: tx.Actor.ID, Flushed: tx.flushed}
+	var touched []changedKey
 	for m := tx.held; m != 0; m &= m - 1 {
 		s := &tx.e.shards[bits.TrailingZeros64(m)]
 		x.Seq = max(x.Seq, s.gateSeq)
 		for db := range s.spaces {
 			if ks := s.space(db); ks != nil && len(ks.touched) > 0 {
-				x.Keys = append(x.Keys, ks.touched...)
+				touched = append(touched, ks.touched...)
 				clear(ks.touched)
 				ks.touched = ks.touched[:0]
 			}
 		}
 	}
-	if len(x.Keys) == 0 && !x.Flushed {
+	if len(touched) == 0 && !x.Flushed {
 		return nil
+	}
+	slices.SortFunc(touched, byTurn)
+	for i := range touched {
+		x.Keys = append(x.Keys, touched[i].key)
 	}
 	return x
 }

@@ -82,7 +82,7 @@ type keyspace struct {
 	watched   map[string][]watcher
 	waiting   waiting
 	changes   *changes
-	touched   []string // keys that the transaction has changed, if that is to be told
+	touched   []changedKey // keys that the transaction has changed, if that is to be told
 	// recent is the large hash or set that was found last; nil: none was. It is
 	// atomic for the sake of Prefetch.
 	recent atomic.Pointer[elementTable]

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 	"sync"
@@ -65,12 +66,15 @@ type waiting struct {
 	turn    *atomic.Uint64
 }
 
-// changedKey is a key that somebody waits for and that a transaction has changed.
+// changedKey is a key that a transaction has changed and that somebody waits for, or
+// wants to be told of.
 type changedKey struct {
 	db   int
 	key  string
 	turn uint64
 }
+
+func byTurn(a, b changedKey) int { return cmp.Compare(a.turn, b.turn) }
 
 // note remembers a change of key, once until it is served.
 func (w *waiting) note(key []byte) {
@@ -230,7 +234,7 @@ func (tx *Tx) changedKeys() (changes []changedKey) {
 			ks.waiting.changed = nil
 		}
 	}
-	slices.SortFunc(changes, func(a, b changedKey) int { return int(int64(a.turn - b.turn)) })
+	slices.SortFunc(changes, byTurn)
 	return changes
 }
 
