@@ -70,7 +70,6 @@ func applyLimits(config *Config, core *commands.Core) {
 		"hash-max-listpack-entries", "hash-max-listpack-value",
 		"set-max-intset-entries", "hll-sparse-max-bytes",
 		"list-max-listpack-size",
-		"set-max-intset-entries",
 		"zset-max-listpack-entries", "zset-max-listpack-value",
 		"stream-node-max-entries", "stream-node-max-bytes",
 		"maxmemory", "maxmemory-policy", "maxmemory-samples",

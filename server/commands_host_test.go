@@ -10,7 +10,9 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -156,6 +158,89 @@ func TestLimitsFollowDirectives(t *testing.T) {
 	c.asks("-NOCONSENT ai:u1 has not consented to profile records", "MEM.SET", "ai:u1:s1:a", "2")
 	c.asks(":2", "MEM.CONSENT", "GRANT", "ai:u1")
 	c.asks(":2", "MEM.SET", "ai:u1:s1:a", "2")
+}
+
+// TestSortedSetsFollowDirectives: both thresholds, by either name, hold for what is
+// written from then on.
+func TestSortedSetsFollowDirectives(t *testing.T) {
+	h := newHosted(t, "--zset-max-ziplist-entries", "2")
+	c := h.dial()
+	c.asks(":2", "ZADD", "few", "1", "a", "2", "b")
+	c.asks("listpack", "OBJECT", "ENCODING", "few")
+	c.asks(":1", "ZADD", "few", "3", "c")
+	c.asks("skiplist", "OBJECT", "ENCODING", "few")
+	c.asks("+OK", "CONFIG", "SET", "zset-max-listpack-entries", "3", "zset-max-ziplist-value", "4")
+	c.asks(":3", "ZADD", "three", "1", "a", "2", "b", "3", "four")
+	c.asks("listpack", "OBJECT", "ENCODING", "three")
+	c.asks(":1", "ZADD", "long", "1", "fives")
+	c.asks("skiplist", "OBJECT", "ENCODING", "long")
+	c.asks("skiplist", "OBJECT", "ENCODING", "few")
+}
+
+// TestConfigSetReachesEveryLimit: each limit of the engine has a directive here, so
+// that one which is added without is found, and follows it while the server runs.
+func TestConfigSetReachesEveryLimit(t *testing.T) {
+	h := newHosted(t)
+	c := h.dial()
+	var events engine.Limits
+	events.SetEvents("Kg")
+	directives := map[string]struct {
+		name, text string
+		want       int64
+	}{
+		"HashListpackEntries":      {"hash-max-listpack-entries", "11", 11},
+		"HashListpackValue":        {"hash-max-listpack-value", "12", 12},
+		"SetIntsetEntries":         {"set-max-intset-entries", "13", 13},
+		"SortedSetListpackEntries": {"zset-max-listpack-entries", "14", 14},
+		"SortedSetListpackValue":   {"zset-max-listpack-value", "15", 15},
+		"HLLSparse":                {"hll-sparse-max-bytes", "16", 16},
+		"ListNode":                 {"list-max-listpack-size", "17", 17},
+		"StreamNodeBytes":          {"stream-node-max-bytes", "18", 18},
+		"StreamNodeEntries":        {"stream-node-max-entries", "19", 19},
+		"StringMax":                {"proto-max-bulk-len", "2mb", 2 << 20},
+		"MaxMemory":                {"maxmemory", "3gb", 3 << 30},
+		"ConsentRequired":          {"mem-consent", "required", 1},
+		"Events":                   {"notify-keyspace-events", "Kg", int64(events.Events.Load())},
+		"LFU":                      {"maxmemory-policy", "allkeys-lfu", 1},
+		"Samples":                  {"maxmemory-samples", "9", 9},
+	}
+	// The store decides with these; who wires the two keeps them (cmd/reminis).
+	elsewhere := []string{"GateAll", "GateRecords"}
+	limits := reflect.ValueOf(&h.core.Engine.Limits).Elem()
+	for i := range limits.NumField() {
+		field := limits.Type().Field(i)
+		if !field.IsExported() || slices.Contains(elsewhere, field.Name) {
+			continue
+		}
+		directive, there := directives[field.Name]
+		if !there {
+			t.Errorf("no directive sets %s", field.Name)
+			continue
+		}
+		if have := loadLimit(limits.Field(i)); have == directive.want {
+			t.Errorf("%s is %d before it is set", field.Name, have)
+		}
+		c.asks("+OK", "CONFIG", "SET", directive.name, directive.text)
+		if have := loadLimit(limits.Field(i)); have != directive.want {
+			t.Errorf("%s after CONFIG SET %s %s: want %d, have %d", field.Name, directive.name, directive.text, directive.want, have)
+		}
+	}
+}
+
+// loadLimit is a limit as a number.
+func loadLimit(field reflect.Value) int64 {
+	switch limit := field.Addr().Interface().(type) {
+	case *atomic.Int64:
+		return limit.Load()
+	case *atomic.Uint32:
+		return int64(limit.Load())
+	case *atomic.Bool:
+		if limit.Load() {
+			return 1
+		}
+		return 0
+	}
+	panic("server: a limit of type " + field.Type().String())
 }
 
 func TestShutdown(t *testing.T) {
