@@ -141,6 +141,9 @@ func (s *Session) fail(c *Command, err error, argv [][]byte) {
 	if err == errSubcommand {
 		err = errUsage(upper(c.Parent.Name), s.words[1])
 	}
+	if what, ok := err.(errGeoOneOf); ok {
+		err = what.by(s.words[0])
+	}
 	line := errText(c, err, argv)
 	s.Core.stats.Errors.Add(1)
 	s.Core.stats.errors.count(line)

@@ -551,8 +551,12 @@ func errGeoStore(what string) error {
 	return Error("ERR " + what + " is not compatible with WITHDIST, WITHHASH and WITHCOORD options")
 }
 
-// errGeoOneOf names what a search says once; it repeats the command's name as it
-// was given.
-func errGeoOneOf(what, command string) error {
-	return Error("ERR exactly one of " + what + " can be specified for " + command)
+// errGeoOneOf is what a search says once. Redis ends it with the command's name as
+// it was given (geo.c georadiusGeneric), which the session knows.
+type errGeoOneOf string
+
+func (what errGeoOneOf) Error() string { return string(what.by(nil)) }
+
+func (what errGeoOneOf) by(name []byte) Error {
+	return Error("ERR exactly one of " + string(what) + " can be specified for " + string(name))
 }

@@ -18,7 +18,6 @@ import (
 
 // geoForm is what a command's name says of its search.
 type geoForm struct {
-	name         string
 	byMember     bool // GEORADIUSBYMEMBER
 	general      bool // GEOSEARCH: centre and shape are options
 	stores       bool // GEOSEARCHSTORE
@@ -101,9 +100,9 @@ func (s *geoSearch) read(args [][]byte) (err error) {
 		}
 		return errGeoStore("STORE option in GEORADIUS")
 	case s.form.general && !s.centered:
-		return errGeoOneOf("FROMMEMBER or FROMLONLAT", s.form.name)
+		return errGeoOneOf("FROMMEMBER or FROMLONLAT")
 	case s.form.general && !s.circled && !s.boxed:
-		return errGeoOneOf("BYRADIUS and BYBOX", s.form.name)
+		return errGeoOneOf("BYRADIUS and BYBOX")
 	case s.any && s.count == 0:
 		return errGeoAny
 	}
@@ -378,7 +377,7 @@ func geoReply() reply.Shape {
 }
 
 func geoRadius(d Declaration, f geoForm, arity int, docs []grammar.Node) *Command {
-	d.Family, d.DeprecatedSince, d.Complexity, f.name = Geo, "6.2.0", geoRadiusComplexity, d.Name
+	d.Family, d.DeprecatedSince, d.Complexity = Geo, "6.2.0", geoRadiusComplexity
 	d.Flags, d.Reply = ReadOnly, geoReply()
 	if f.storesOnWish {
 		// Of several STOREs the last counts, and a key spec finds one.
@@ -451,7 +450,7 @@ func geoSearchCommand() *Command {
 	}, grammar.Compile[geoSearchParams](
 		grammar.Key("key", (*geoSearchParams).keyField, grammar.RO|grammar.Access),
 		grammar.Custom("", (*geoSearchParams).rest, searchDocs(geoFlags()...)...),
-	).WithArity(-7, "the arguments are read by the handler"), geoForm{name: "geosearch", general: true}.run)
+	).WithArity(-7, "the arguments are read by the handler"), geoForm{general: true}.run)
 }
 
 func geoSearchStoreCommand() *Command {
@@ -465,5 +464,5 @@ func geoSearchStoreCommand() *Command {
 		grammar.Key("destination", (*geoSearchParams).targetField, grammar.OW|grammar.Update),
 		grammar.Key("source", (*geoSearchParams).keyField, grammar.RO|grammar.Access),
 		grammar.Custom("", (*geoSearchParams).rest, searchDocs(grammar.Opt(geoFlag("STOREDIST")))...),
-	).WithArity(-8, "the arguments are read by the handler"), geoForm{name: "geosearchstore", general: true, stores: true}.run)
+	).WithArity(-8, "the arguments are read by the handler"), geoForm{general: true, stores: true}.run)
 }
