@@ -53,10 +53,11 @@ func bulkElement(w *reply.Writer, x engine.Element) {
 	w.Bulk(x.Text)
 }
 
-// tellRemoved tells of elements that were taken out of a list, and of its end.
-func tellRemoved(tx *engine.Tx, event string, key []byte) {
+// tellRemoved tells of elements that were taken out of a list, and of its end when
+// none are left.
+func tellRemoved(tx *engine.Tx, event string, key []byte, left int) {
 	tx.Notify(engine.EventList, event, key)
-	if !tx.Exists(key) {
+	if left == 0 {
 		tx.Notify(engine.EventGeneric, "del", key)
 	}
 }

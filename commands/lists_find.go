@@ -177,24 +177,31 @@ func runLRem(tx *engine.Tx, p *remParams, w *reply.Writer) error {
 	if p.count >= 0 {
 		slices.Reverse(found)
 	}
-	removeAll(tx, p.key, found)
 	if len(found) > 0 {
-		tellRemoved(tx, "lrem", p.key)
+		if err := removeAll(tx, p.key, l, found); err != nil {
+			return err
+		}
+		tellRemoved(tx, "lrem", p.key, l.Len()-len(found))
 	}
 	w.Int(int64(len(found)))
 	return nil
 }
 
-// removeAll removes the elements at indexes, which descend: so those that are left
-// to remove stay where they are. Neighbours go together.
-func removeAll(tx *engine.Tx, key []byte, indexes []int) {
-	for len(indexes) > 0 {
+// removeAll removes the elements at indexes of the list l, which descend: so those
+// that are left to remove stay where they are. Neighbours go together.
+func removeAll(tx *engine.Tx, key []byte, l engine.List, indexes []int) (err error) {
+	for {
 		n := 1
 		for n < len(indexes) && indexes[n] == indexes[0]-n {
 			n++
 		}
-		tx.ListRemove(key, indexes[n-1], n)
-		indexes = indexes[n:]
+		tx.ListRemove(key, l, indexes[n-1], n)
+		if indexes = indexes[n:]; len(indexes) == 0 {
+			return nil
+		}
+		if l, err = tx.List(key); err != nil {
+			return err
+		}
 	}
 }
 
@@ -215,9 +222,11 @@ func runLTrim(tx *engine.Tx, p *rangeParams, w *reply.Writer) error {
 	}
 	if length := l.Len(); length > 0 {
 		first, count := p.of(length)
-		tx.ListRemove(p.key, first+count, length-first-count)
-		tx.ListRemove(p.key, 0, first)
-		tellRemoved(tx, "ltrim", p.key)
+		tx.ListRemove(p.key, l, first+count, length-first-count)
+		if l, err = tx.List(p.key); err != nil {
+			return err
+		}
+		tellRemoved(tx, "ltrim", p.key, tx.ListRemove(p.key, l, 0, first))
 	}
 	w.OK()
 	return nil

@@ -83,8 +83,7 @@ func popOne(tx *engine.Tx, key []byte, l engine.List, end listEnd, w *reply.Writ
 	index := endIndex(l, end)
 	x, _ := l.Get(index)
 	bulkElement(w, x)
-	tx.ListRemove(key, index, 1)
-	tellRemoved(tx, end.popped(), key)
+	tellRemoved(tx, end.popped(), key, tx.ListRemove(key, l, index, 1))
 }
 
 func endIndex(l engine.List, end listEnd) int {
@@ -107,8 +106,7 @@ func popSome(tx *engine.Tx, key []byte, l engine.List, end listEnd, count int64,
 		first = l.Len() - n
 		l.RangeBack(l.Len()-1, n, visit)
 	}
-	tx.ListRemove(key, first, n)
-	tellRemoved(tx, end.popped(), key)
+	tellRemoved(tx, end.popped(), key, tx.ListRemove(key, l, first, n))
 }
 
 type multiPopParams struct {
@@ -241,8 +239,8 @@ func moveElement(tx *engine.Tx, p *listMove, w *reply.Writer) error {
 	if l, err = tx.List(p.source); err != nil {
 		return err
 	}
-	tx.ListRemove(p.source, endIndex(l, p.from), 1)
-	tellRemoved(tx, p.from.popped(), p.source)
+	left := tx.ListRemove(p.source, l, endIndex(l, p.from), 1)
+	tellRemoved(tx, p.from.popped(), p.source, left)
 	w.Bulk(value)
 	return nil
 }

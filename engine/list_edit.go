@@ -103,34 +103,48 @@ func (tx *Tx) ListSet(key []byte, index int, value []byte) {
 	tx.ListInsert(key, index, value)
 }
 
-// ListRemove removes count elements from the one at index first on; they exist.
-// The last element takes the key with it. The caller has read the list.
-func (tx *Tx) ListRemove(key []byte, first, count int) {
+// ListRemove removes count elements from the one at index first on, which exist,
+// and returns how many are left. The last element takes the key with it. The
+// caller has read the list l.
+func (tx *Tx) ListRemove(key []byte, l List, first, count int) (length int) {
+	length = l.Len() - count
 	if count == 0 {
-		return
+		return length
 	}
-	if l := tx.listOf(key); count == l.Len() {
+	if length == 0 {
 		tx.emit(&effect.Effect{Kind: effect.KeyDelete, DB: uint32(tx.DB), Key: key, Number: int64(effect.Deleted)})
-		return
+		return length
 	}
-	for count > 0 {
-		l := tx.listOf(key)
-		b, within := l.blockAt(first + count - 1)
-		removed := min(count, within+1)
-		if removed == b.count {
-			tx.dropBlock(key, b.name)
-		} else {
-			run := l.run(b)
-			end := run.Index(within+1, b.count)
-			from := end
-			for range removed {
-				from = run.Prev(from)
-			}
-			tx.spliceList(key, b.name, from, end-from, nil)
-		}
-		count -= removed
+	b, removed := tx.removeWithin(key, l, first+count, count)
+	atEnd := first == 0 || first == length
+	if removed == count && atEnd && (l.big == nil || !b.small()) {
+		return length // as most pops do, it leaves nothing to be joined
+	}
+	for count -= removed; count > 0; count -= removed {
+		_, removed = tx.removeWithin(key, tx.listOf(key), first+count, count)
 	}
 	tx.joinBlocks(key, first)
+	return length
+}
+
+// removeWithin removes those of the count elements before index limit that are in
+// the block of the last of them. It returns what is left of the block.
+func (tx *Tx) removeWithin(key []byte, l List, limit, count int) (left block, removed int) {
+	b, within := l.blockAt(limit - 1)
+	removed = min(count, within+1)
+	if removed == b.count {
+		tx.dropBlock(key, b.name)
+		return block{}, removed
+	}
+	run := l.run(b)
+	end := run.Index(within+1, b.count)
+	from := end
+	for range removed {
+		from = run.Prev(from)
+	}
+	tx.spliceList(key, b.name, from, end-from, nil)
+	b.count, b.sizeBytes = b.count-removed, b.sizeBytes-(end-from)
+	return b, removed
 }
 
 // listOf is the list key, whose type is known.

@@ -62,7 +62,11 @@ func listChange(t *testing.T, r *rand.Rand, list []string, growth, longest int) 
 	if r.IntN(10) >= growth && n > 0 {
 		first := pickEnd(r, n)
 		count := 1 + r.IntN(min(n-first, 1+r.IntN(20)))
-		return func(tx *Tx, key []byte) { tx.ListRemove(key, first, count) }, slices.Concat(list[:first], list[first+count:])
+		return func(tx *Tx, key []byte) {
+			if left := tx.ListRemove(key, tx.listOf(key), first, count); left != n-count {
+				t.Fatalf("ListRemove answers %d, want %d", left, n-count)
+			}
+		}, slices.Concat(list[:first], list[first+count:])
 	}
 	value := listValue(r, longest)
 	switch op := r.IntN(8); {
@@ -294,9 +298,9 @@ func TestListWritesLittle(t *testing.T) {
 			case 2:
 				tx.ListSet(listKey, at, values[at%1000])
 			case 3:
-				tx.ListRemove(listKey, at, 1)
+				tx.ListRemove(listKey, tx.listOf(listKey), at, 1)
 			case 4:
-				tx.ListRemove(listKey, 0, 1)
+				tx.ListRemove(listKey, tx.listOf(listKey), 0, 1)
 			}
 		})
 		size := 0
