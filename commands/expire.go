@@ -151,7 +151,8 @@ func pExpireTimeCommand() *Command {
 }
 
 // runTTL answers -2 for no key and -1 for no deadline; seconds are rounded to
-// the nearest.
+// the nearest. Not even the last deadline of all overflows then, as it does not in
+// Redis (expire.c ttlGenericCommand).
 func runTTL(tx *engine.Tx, p *keyParams, w *reply.Writer, unit clockUnit) error {
 	t, deadlineMs := tx.Peek(p.key)
 	switch {
@@ -163,9 +164,9 @@ func runTTL(tx *engine.Tx, p *keyParams, w *reply.Writer, unit clockUnit) error 
 		return nil
 	}
 	if unit.relative {
-		deadlineMs = max(deadlineMs-tx.NowMs(), 0)
+		deadlineMs -= tx.NowMs()
 	}
-	w.Int((deadlineMs + unit.ms/2) / unit.ms)
+	w.Int(int64((uint64(max(deadlineMs, 0)) + uint64(unit.ms/2)) / uint64(unit.ms)))
 	return nil
 }
 
