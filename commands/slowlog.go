@@ -107,8 +107,8 @@ func (s *Session) precise(c *Command, argv [][]byte) bool {
 
 // endPrecise ends the call that runs and keeps it if it was slow.
 func (s *Session) endPrecise(c *Command, argv [][]byte) {
-	now := time.Now()
-	s.noteSlow(c, argv, now, s.chargeTiming(now))
+	took := s.chargeTiming()
+	s.noteSlow(c, argv, s.timing.now(), took)
 }
 
 // noteSlow keeps a command that took long.

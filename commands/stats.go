@@ -98,9 +98,14 @@ func (h *histogram) reset() {
 type timing struct {
 	command *Command // whose calls are open, nil for none
 	calls   int64
-	from    time.Time // when they began
-	running bool      // from is a moment of this batch
+	from    time.Duration // when they began, after origin
+	origin  time.Time     // when the first call of the batch began
+	running bool          // origin is a moment of this batch
 }
+
+// now is the moment that from says. Within a batch only the time that has passed is
+// read, which is half of what reading the clock is: it has no date.
+func (t *timing) now() time.Time { return t.origin.Add(t.from) }
 
 const timingRunMax = 16
 
@@ -112,9 +117,9 @@ func (s *Session) beginTiming(c *Command, precise bool) {
 		t.calls++
 		return
 	case t.command != nil:
-		s.chargeTiming(time.Now())
+		s.chargeTiming()
 	case !t.running:
-		t.from, t.running = time.Now(), true
+		t.origin, t.from, t.running = time.Now(), 0, true
 	}
 	t.command, t.calls = c, 1
 }
@@ -122,7 +127,7 @@ func (s *Session) beginTiming(c *Command, precise bool) {
 // endTiming charges what is open; the next call will begin later.
 func (s *Session) endTiming() {
 	if s.timing.command != nil {
-		s.chargeTiming(time.Now())
+		s.chargeTiming()
 	}
 	s.timing.running = false
 }
@@ -131,9 +136,10 @@ func (s *Session) endTiming() {
 func (s *Session) dropTiming() { s.timing.command, s.timing.running = nil, false }
 
 // chargeTiming ends the open calls now and returns how long they took.
-func (s *Session) chargeTiming(now time.Time) time.Duration {
+func (s *Session) chargeTiming() time.Duration {
 	t := &s.timing
-	took := now.Sub(t.from)
+	now := time.Since(t.origin)
+	took := now - t.from
 	t.command.stats.add(t.calls, took)
 	s.Core.noteLatency(t.command, took)
 	t.command, t.from = nil, now
