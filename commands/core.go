@@ -26,9 +26,6 @@ type Core struct {
 	UserFile UserFile
 	// DenialsMax is how long the log of denials may be (acllog-max-len).
 	DenialsMax atomic.Int64
-	// TrackedKeysMax is how many keys are remembered for clients that track them
-	// (tracking-table-max-keys); 0: any number.
-	TrackedKeysMax atomic.Int64
 
 	// Records tells what the process knows of records; nil: nothing.
 	Records func() RecordHost
@@ -240,7 +237,6 @@ func NewCore(e *engine.Engine, t *Table) *Core {
 	k.runs.New = func() any { return new(scriptRun) }
 	k.replies.New = func() any { return new([]byte) }
 	k.DenialsMax.Store(denialsDefault)
-	k.TrackedKeysMax.Store(trackedKeysDefault)
 	k.Observation.open()
 	k.registry.open()
 	k.scripts.open(t)

@@ -67,17 +67,25 @@ type tracked struct {
 	broken atomic.Bool // what it redirects to is gone
 }
 
+// holder is a client that may hold a key, since the turn at which it read it; last is
+// when it read it last. Of changes before, which may come to be told later, it knows.
+type holder struct {
+	id          int64
+	since, last uint64
+}
+
 // tracker is the state of all tracking.
 //
 // Lock order: shards of data, then mu, then what Peer.Push takes.
 type tracker struct {
 	endpoints endpoints
 	clients   atomic.Int64
+	most      atomic.Int64 // keys that are remembered, 0 for any number
 
 	mu         sync.Mutex
 	all        map[int64]*tracked // by the id of the client
-	keys       map[string][]int64 // which clients may hold a key
-	items      int                // of all keys
+	keys       map[string][]holder
+	items      int // of all keys
 	broadcasts []*tracked
 }
 
@@ -85,7 +93,8 @@ type tracker struct {
 const trackedKeysDefault = 1_000_000
 
 func (t *tracker) open() {
-	t.all, t.keys = map[int64]*tracked{}, map[string][]int64{}
+	t.most.Store(trackedKeysDefault)
+	t.all, t.keys = map[int64]*tracked{}, map[string][]holder{}
 }
 
 // add begins to tell c of changes.
@@ -124,34 +133,64 @@ func (t *tracker) figures() (keys, items, prefixes int) {
 	return len(t.keys), t.items, len(distinct)
 }
 
-// remember notes that c may hold keys; beyond most of them, 0 for no limit, others are
-// told to be forgotten. Their shards are locked.
-func (t *tracker) remember(c *tracked, keys [][]byte, most int64) {
+// remember notes that c may hold keys. Their shards are locked.
+func (t *tracker) remember(c *tracked, keys [][]byte, turn uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, key := range keys {
-		if holders := t.keys[string(key)]; !slices.Contains(holders, c.id) {
-			t.keys[string(key)] = append(holders, c.id)
-			t.items++
+		holders := t.keys[string(key)]
+		if i := slices.IndexFunc(holders, func(h holder) bool { return h.id == c.id }); i >= 0 {
+			holders[i].last = turn
+			continue
 		}
+		t.keys[string(key)] = append(holders, holder{c.id, turn, turn})
+		t.items++
 	}
+	t.trim()
+}
+
+// LimitTracked sets how many keys are remembered for clients that track them
+// (tracking-table-max-keys), 0 for any number. What is beyond is told as if it had
+// changed.
+func (k *Core) LimitTracked(most int64) {
+	k.tracker.most.Store(most)
+	k.tracker.mu.Lock()
+	defer k.tracker.mu.Unlock()
+	k.tracker.trim()
+}
+
+// trim forgets keys beyond the limit.
+func (t *tracker) trim() {
+	most := t.most.Load()
 	for key := range t.keys {
 		if most == 0 || int64(len(t.keys)) <= most {
 			break
 		}
-		t.invalidate(key, 0, 0)
+		t.invalidate(key, ^uint64(0), 0, 0)
 	}
 }
 
-// invalidate tells who may hold key, and forgets that.
-func (t *tracker) invalidate(key string, by int64, seq uint64) {
+// invalidate tells who may hold key since before it changed, and forgets that.
+func (t *tracker) invalidate(key string, turn uint64, by int64, seq uint64) {
 	holders := t.keys[key]
-	delete(t.keys, key)
-	t.items -= len(holders)
-	for _, id := range holders {
-		if c := t.all[id]; c != nil && !c.broadcast && !(c.quiet && id == by) {
+	kept := holders[:0]
+	for _, h := range holders {
+		if h.last >= turn {
+			kept = append(kept, holder{h.id, max(h.since, turn), h.last})
+		} else {
+			t.items--
+		}
+		if h.since >= turn {
+			continue
+		}
+		if c := t.all[h.id]; c != nil && !c.broadcast && !(c.quiet && h.id == by) {
 			t.tell(c, []string{key}, seq)
 		}
+	}
+	if len(kept) == 0 {
+		delete(t.keys, key)
+	} else {
+		t.keys[key] = kept
 	}
 }
 
@@ -167,8 +206,8 @@ func (t *tracker) changed(x *engine.Changes) {
 		}
 		return
 	}
-	for _, key := range x.Keys {
-		t.invalidate(key, x.By, x.Seq)
+	for i, key := range x.Keys {
+		t.invalidate(key, x.Turns[i], x.By, x.Seq)
 	}
 	for _, c := range t.broadcasts {
 		if c.quiet && c.id == x.By {
@@ -242,13 +281,16 @@ func (s *Session) noteRead(c *Command, args [][]byte) {
 	if t == nil || !c.is(ReadOnly) || t.broadcast || t.optIn && !s.caching || t.optOut && s.caching {
 		return
 	}
+	keys := [][]byte(nil)
 	if s.script != nil {
-		// A script that reads has read what it declares (server.c call).
-		s.Core.tracker.remember(t, s.script.declared, s.Core.TrackedKeysMax.Load())
+		keys = s.script.declared // whatever it reads (server.c call)
 	} else if at := c.grammar.OnlyKey(); at >= 0 && at < len(args) {
-		s.Core.tracker.remember(t, args[at:at+1], s.Core.TrackedKeysMax.Load())
-	} else if keys, ok := keysOf(c.grammar, args); ok && len(keys) > 0 {
-		s.Core.tracker.remember(t, keys, s.Core.TrackedKeysMax.Load())
+		keys = args[at : at+1]
+	} else {
+		keys, _ = keysOf(c.grammar, args)
+	}
+	if len(keys) > 0 {
+		s.Core.tracker.remember(t, keys, s.Core.Engine.Turn())
 	}
 }
 

@@ -14,7 +14,7 @@ const invalidateA = ">2\r\n$10\r\ninvalidate\r\n*1\r\n$1\r\na\r\n"
 func TestTrackedKeysAreBounded(t *testing.T) {
 	s, c := newTestClient(t)
 	c.say("HELLO", "3")
-	s.core.TrackedKeysMax.Store(10)
+	s.core.LimitTracked(10)
 	c.say("CLIENT", "TRACKING", "ON")
 	heard := 0
 	for i := range 30 {

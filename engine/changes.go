@@ -13,6 +13,8 @@ import (
 // order of the changes.
 type Changes struct {
 	Keys []string
+	// Turns are when the keys changed, as Turn counts.
+	Turns []uint64
 	// Flushed says that a whole database was emptied; Keys are then not complete.
 	Flushed bool
 	// By is the client that made them, 0 for none.
@@ -36,6 +38,10 @@ func (e *Engine) OnChanges(hear func(x *Changes)) { e.changes.hear = hear }
 // WatchChanges begins to tell of changes. It does not end: that would need all
 // shards, and collecting costs little where nobody listens.
 func (e *Engine) WatchChanges() { e.changes.wanted.Store(true) }
+
+// Turn counts the changes so far. Of a key whose shard is locked, it tells those
+// before from those to come, also within one transaction.
+func (e *Engine) Turn() uint64 { return e.changes.turn.Load() }
 
 // noteChange collects a changed key of a keyspace. Its shard is locked.
 func (ks *keyspace) noteChange(key []byte) {
@@ -68,7 +74,7 @@ func (tx *Tx) takeChanges() *Changes {
 	}
 	slices.SortFunc(touched, byTurn)
 	for i := range touched {
-		x.Keys = append(x.Keys, touched[i].key)
+		x.Keys, x.Turns = append(x.Keys, touched[i].key), append(x.Turns, touched[i].turn)
 	}
 	return x
 }

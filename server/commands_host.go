@@ -62,7 +62,7 @@ func applyLimits(config *Config, core *commands.Core) {
 		limits.SetPolicy(next.MaxMemoryPolicy)
 		limits.Samples.Store(int64(next.MaxMemorySamples))
 		core.Engine.MakeRoom()
-		core.TrackedKeysMax.Store(next.TrackingKeysMax)
+		core.LimitTracked(next.TrackingKeysMax)
 		return nil
 	}
 	_ = apply(config.Settings())
