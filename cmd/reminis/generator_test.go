@@ -236,8 +236,14 @@ func (g *generator) score() string {
 	return pick(g.r, fmt.Sprint(g.r.IntN(20)-10), fmt.Sprint(float64(g.r.IntN(60)-30)/2), pick(g.r, "inf", "-inf", "0", "7"))
 }
 
+// ranking is mostly a key that no other type has, so that lines on sorted sets find
+// members.
+func (g *generator) ranking() string {
+	return pick(g.r, g.key(), "z0", "z1", slotTag+"z2", slotTag+"z3")
+}
+
 func (g *generator) sortedSet() []string {
-	key := g.key()
+	key := g.ranking()
 	switch g.r.IntN(20) {
 	case 0:
 		return []string{"ZINCRBY", key, g.score(), g.member()}
@@ -250,15 +256,16 @@ func (g *generator) sortedSet() []string {
 	case 4:
 		return []string{"ZRANGE", key, g.index(), g.index()}
 	case 5:
-		return []string{"ZRANGESTORE", key, g.key(), g.index(), g.index()}
+		return []string{"ZRANGESTORE", key, g.ranking(), g.index(), g.index()}
 	case 6:
 		return []string{"ZREMRANGEBYRANK", key, fmt.Sprint(g.r.IntN(12)), fmt.Sprint(g.r.IntN(12))}
 	case 7:
-		return []string{"ZREMRANGEBYSCORE", key, g.score(), g.score()}
+		low := g.r.IntN(20) - 10
+		return []string{"ZREMRANGEBYSCORE", key, pick(g.r, "-inf", fmt.Sprint(low)), fmt.Sprint(low + g.r.IntN(6))}
 	case 8, 9:
-		return []string{"ZDIFFSTORE", key, "2", g.key(), g.key()}
+		return []string{"ZDIFFSTORE", key, "2", g.ranking(), g.ranking()}
 	case 10, 11, 12:
-		return []string{pick(g.r, "ZUNIONSTORE", "ZINTERSTORE"), key, "2", g.key(), g.key(), "AGGREGATE", pick(g.r, "SUM", "MIN", "MAX")}
+		return []string{pick(g.r, "ZUNIONSTORE", "ZINTERSTORE"), key, "2", g.ranking(), g.ranking(), "AGGREGATE", pick(g.r, "SUM", "MIN", "MAX")}
 	case 13, 14:
 		return []string{"ZREM", key, g.member(), g.member(), g.member()}
 	}
