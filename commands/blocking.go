@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"reminis/commands/grammar"
 	"reminis/commands/reply"
 	"reminis/engine"
 )
@@ -176,15 +175,6 @@ func deadlineAfter(tx *engine.Tx, seconds []byte) (deadlineMs int64, err error) 
 		return 0, errTimeoutFloat
 	}
 	return deadlineIn(tx, value.Milliseconds())
-}
-
-// deadlineAfterMs is deadlineAfter for milliseconds.
-func deadlineAfterMs(tx *engine.Tx, text []byte) (deadlineMs int64, err error) {
-	ms, ok := grammar.ParseInt(text)
-	if !ok {
-		return 0, errTimeoutInteger
-	}
-	return deadlineIn(tx, ms)
 }
 
 func deadlineIn(tx *engine.Tx, ms int64) (deadlineMs int64, err error) {

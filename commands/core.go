@@ -32,6 +32,9 @@ type Core struct {
 	// WhenDurable calls wake once more of the journal is durable; nil when the
 	// journal never lags.
 	WhenDurable func(wake func())
+	// Checkpoint writes all that was committed into the store's rows; nil for a pure
+	// cache.
+	Checkpoint func() error
 	// WriteTimeout is how long a write waits for a lagging disk
 	// (write-timeout-ms).
 	WriteTimeout func() time.Duration
@@ -39,6 +42,7 @@ type Core struct {
 	// Observation is what is recorded of commands as they run.
 	Observation Observation
 
+	rewriting rewriting
 	registry  registry
 	scripts   scripts
 	functions functions

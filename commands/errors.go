@@ -153,7 +153,7 @@ const (
 
 	errNoShutdown Error = "ERR No shutdown in progress."
 	errNoSnapshot Error = "ERR snapshots in Redis's format are not supported yet; the store is durable by itself"
-	errNoRewrite  Error = "ERR there is no append-only file to rewrite; the store compacts its journal by itself"
+	errRewriting  Error = "ERR Background append only file rewriting already in progress"
 
 	errReloadOption      Error = "ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options."
 	errReloadUnsupported Error = "ERR DEBUG RELOAD does not support MERGE, NOFLUSH and NOSAVE here"

@@ -79,6 +79,7 @@ func newTestServer(table *Table, options engine.Options) *testServer {
 	}
 	s := &testServer{core: core, clock: clock, process: &fakeProcess{}, store: &fakeStore{}}
 	core.Clients, core.Process, core.Store = s, s.process, s.store
+	core.Checkpoint = func() error { return nil }
 	// How long a command takes is no fact of a test.
 	core.Observation.SlowMicroseconds.Store(-1)
 	return s

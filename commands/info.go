@@ -267,11 +267,17 @@ func infoPersistence(k *Core, out *infoWriter) {
 	out.number("rdb_saves", int64(f.Checkpoints))
 	out.zeros("rdb_last_cow_size", "rdb_last_load_keys_expired", "rdb_last_load_keys_loaded")
 	out.number("aof_enabled", boolInt(k.Store != nil))
-	out.zeros("aof_rewrite_in_progress", "aof_rewrite_scheduled")
+	out.number("aof_rewrite_in_progress", boolInt(k.rewriting.running.Load()))
+	out.zeros("aof_rewrite_scheduled")
 	out.number("aof_last_rewrite_time_sec", -1)
 	out.number("aof_current_rewrite_time_sec", -1)
-	out.string("aof_last_bgrewrite_status", "ok")
-	out.zeros("aof_rewrites", "aof_rewrites_consecutive_failures")
+	rewrite := "ok"
+	if k.rewriting.failed.Load() {
+		rewrite = "err"
+	}
+	out.string("aof_last_bgrewrite_status", rewrite)
+	out.number("aof_rewrites", k.rewriting.times.Load())
+	out.number("aof_rewrites_consecutive_failures", boolInt(k.rewriting.failed.Load()))
 	out.string("aof_last_write_status", status)
 	out.zeros("aof_last_cow_size", "module_fork_in_progress", "module_fork_last_cow_size")
 	if k.Store == nil {

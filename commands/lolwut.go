@@ -10,10 +10,7 @@ import (
 
 // This file owns LOLWUT.
 
-type lolwutParams struct {
-	version int64
-	rest    [][]byte
-}
+type lolwutParams struct{ version int64 }
 
 func lolwutCommand() *Command {
 	return onSession(Declaration{

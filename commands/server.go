@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"sync/atomic"
 	"time"
 
 	"reminis/commands/grammar"
@@ -210,11 +211,41 @@ func bgSaveCommand() *Command {
 }
 
 func bgRewriteAOFCommand() *Command {
-	return unavailable(Declaration{
+	return onSession(Declaration{
 		Name: "bgrewriteaof", Family: Server, Since: "1.0.0", Complexity: "O(1)",
 		Summary: "Asynchronously rewrite the append-only file",
 		Flags:   NoAsyncLoading | Admin | NoScript,
-	}, grammar.Compile[noParams](), errNoRewrite)
+		Reply:   reply.Status(),
+	}, grammar.Compile[noParams](), runBgRewriteAOF)
+}
+
+// rewriting is the state of BGREWRITEAOF.
+type rewriting struct {
+	running, failed atomic.Bool
+	times           atomic.Int64
+}
+
+// runBgRewriteAOF writes a checkpoint: it makes of the journal, in which a key may
+// have any number of changes, what it takes to load it, and lets go of the rest.
+func runBgRewriteAOF(s *Session, _ *noParams, w *reply.Writer) error {
+	k := s.Core
+	if k.Checkpoint == nil {
+		return errNoStore
+	}
+	if !k.rewriting.running.CompareAndSwap(false, true) {
+		return errRewriting
+	}
+	go func() {
+		err := k.Checkpoint()
+		if err != nil {
+			k.Process.Log("BGREWRITEAOF: " + err.Error())
+		}
+		k.rewriting.failed.Store(err != nil)
+		k.rewriting.times.Add(1)
+		k.rewriting.running.Store(false)
+	}()
+	w.Status("Background append only file rewriting started")
+	return nil
 }
 
 // flushModeGrammar is one optional word; anything else is answered with text.

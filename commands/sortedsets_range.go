@@ -32,7 +32,6 @@ type zRangeParams struct {
 	by            rangeBy
 	reverse       bool
 	offset, count int64
-	limited       bool
 	withScores    bool
 }
 

@@ -219,6 +219,7 @@ func (p *process) listen() error {
 	options := server.Options{Handler: server.Commands(p.core), Settings: p.config.Settings, Log: p.log.Logger}
 	if p.store != nil {
 		p.core.Store = storeHost{p.store, p.engine, func() string { return p.config.Settings().Durability.String() }}
+		p.core.Checkpoint = p.store.Checkpoint
 		p.core.WhenDurable = func(wake func()) { p.store.Notify(p.store.Durable()+1, wake) }
 		options.Gate = p.store
 	}

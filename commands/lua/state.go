@@ -132,9 +132,9 @@ const (
 	stackRemembers = 1 << 16 // a state whose stack grew larger is not kept
 )
 
-// arraysBounded bounds what one assignment can take: gopher-lua fills an array up to
-// the index that is set, so that t[50000000] = 1 would take 800 MB.
-var arraysBounded = boundArrays(4 << 20)
+// One assignment must not take much: gopher-lua fills an array up to the index that is
+// set, so that t[50000000] = 1 would take 800 MB.
+var _ = boundArrays(4 << 20)
 
 func boundArrays(elements int) bool {
 	lua.MaxArrayIndex = elements
