@@ -200,16 +200,25 @@ func zRevRangeByLexCommand() *Command {
 		limitDoc(""))
 }
 
-func runZRange(tx *engine.Tx, p *zRangeParams, w *reply.Writer) error {
+// find reads the sorted set, and where the range lies in it; the ends are judged
+// before the key is looked at.
+func (p *zRangeParams) find(tx *engine.Tx) (z engine.SortedSet, from, to int, err error) {
 	span, err := p.span()
 	if err != nil {
-		return err
+		return z, 0, 0, err
 	}
-	z, err := sortedSetForRead(tx, p.key)
+	if z, err = sortedSetForRead(tx, p.key); err != nil {
+		return z, 0, 0, err
+	}
+	from, to = span.of(z, p)
+	return z, from, to, nil
+}
+
+func runZRange(tx *engine.Tx, p *zRangeParams, w *reply.Writer) error {
+	z, from, to, err := p.find(tx)
 	if err != nil {
 		return err
 	}
-	from, to := span.of(z, p)
 	scores := scoreWriter{w, p.withScores}
 	scores.head(to - from)
 	z.Range(from, to, p.reverse, func(member []byte, score float64) bool {
@@ -236,15 +245,10 @@ func zRangeStoreCommand() *Command {
 }
 
 func runZRangeStore(tx *engine.Tx, p *zRangeParams, w *reply.Writer) error {
-	span, err := p.span()
+	z, from, to, err := p.find(tx)
 	if err != nil {
 		return err
 	}
-	z, err := sortedSetForRead(tx, p.key)
-	if err != nil {
-		return err
-	}
-	from, to := span.of(z, p)
 	result := make([]scoredMember, 0, to-from)
 	z.Range(from, to, p.reverse, func(member []byte, score float64) bool {
 		result = append(result, scoredMember{string(member), score})

@@ -83,14 +83,23 @@ func pendingShape() reply.Shape {
 	return reply.Tuple(reply.Bulk(), reply.Bulk(), reply.Int(), reply.Int())
 }
 
+// groupForRead reads a stream and one of its groups; that either is missing is an
+// error.
+func groupForRead(tx *engine.Tx, key, name []byte) (s engine.Stream, group engine.StreamGroup, err error) {
+	if s, err = streamForRead(tx, key); err != nil {
+		return s, group, err
+	}
+	group, ok := s.Group(name)
+	if !ok {
+		return s, group, errNoKeyOrGroup(key, name)
+	}
+	return s, group, nil
+}
+
 func runXPending(tx *engine.Tx, p *pendingParams, w *reply.Writer) error {
-	s, err := streamForRead(tx, p.key)
+	_, group, err := groupForRead(tx, p.key, p.group)
 	if err != nil {
 		return err
-	}
-	group, ok := s.Group(p.group)
-	if !ok {
-		return errNoKeyOrGroup(p.key, p.group)
 	}
 	if !p.listed {
 		writePendingSummary(w, group)
@@ -275,13 +284,9 @@ func xClaimCommand() *Command {
 }
 
 func runXClaim(tx *engine.Tx, p *claimParams, w *reply.Writer) error {
-	s, err := streamForRead(tx, p.key)
+	s, group, err := groupForRead(tx, p.key, p.group)
 	if err != nil {
 		return err
-	}
-	group, ok := s.Group(p.group)
-	if !ok {
-		return errNoKeyOrGroup(p.key, p.group)
 	}
 	if p.err != nil {
 		return p.err
@@ -402,13 +407,9 @@ func xAutoClaimCommand() *Command {
 }
 
 func runXAutoClaim(tx *engine.Tx, p *autoClaimParams, w *reply.Writer) error {
-	s, err := streamForRead(tx, p.key)
+	s, group, err := groupForRead(tx, p.key, p.group)
 	if err != nil {
 		return err
-	}
-	group, ok := s.Group(p.group)
-	if !ok {
-		return errNoKeyOrGroup(p.key, p.group)
 	}
 	if p.count > autoClaimMemoryMax {
 		return errClaimMemory
