@@ -125,7 +125,7 @@ func parseClientPause(p *clientPauseParams, args [][]byte) (int, *grammar.Error)
 
 func runClientPause(s *Session, p *clientPauseParams, w *reply.Writer) error {
 	if p.tooMany {
-		return errUsage("CLIENT", s.words[1])
+		return errSubcommand
 	}
 	ms, ok := grammar.ParseInt(p.timeout)
 	switch {

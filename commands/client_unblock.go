@@ -53,7 +53,7 @@ func parseClientUnblock(p *clientUnblockParams, args [][]byte) (int, *grammar.Er
 
 func runClientUnblock(s *Session, p *clientUnblockParams, w *reply.Writer) error {
 	if p.tooMany {
-		return errUsage("CLIENT", s.words[1])
+		return errSubcommand
 	}
 	b := s.Core.endWait(p.id)
 	if b == nil {

@@ -53,10 +53,6 @@ func (s *Session) Execute(out []byte, argv [][]byte) ([]byte, Next) {
 	}
 	s.current = nil
 	s.endCaching(c)
-	if s.subscriptions != nil {
-		channels, patterns, shards := s.Subscriptions()
-		s.end.listens.Store(channels+patterns+shards > 0)
-	}
 	s.filterReply(mark)
 	return w.Bytes(), s.next
 }

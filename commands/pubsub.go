@@ -71,6 +71,7 @@ func (s *Session) endSubscriptions() {
 		}
 	}
 	s.subscriptions = nil
+	s.noteListening()
 }
 
 // setProto answers and pushes in another protocol from now on.
@@ -111,7 +112,14 @@ func (s *Session) subscribe(kind subscriptionKind, names [][]byte, w *reply.Writ
 		}
 		writeSubscription(w, kind.words().subscribe, name, l.count(kind))
 	}
+	s.noteListening()
 	s.keep()
+}
+
+// noteListening tells others whether the session listens to anything.
+func (s *Session) noteListening() {
+	channels, patterns, shards := s.Subscriptions()
+	s.end.listens.Store(channels+patterns+shards > 0)
 }
 
 // unsubscribe ends names of a kind, all if there are none, and confirms each.
@@ -132,6 +140,7 @@ func (s *Session) unsubscribe(kind subscriptionKind, names [][]byte, w *reply.Wr
 		}
 		writeSubscription(w, kind.words().unsubscribe, name, l.count(kind))
 	}
+	s.noteListening()
 	if len(names) == 0 {
 		writeSubscription(w, kind.words().unsubscribe, nil, l.count(kind))
 	}

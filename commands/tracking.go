@@ -284,7 +284,7 @@ func (s *Session) noteRead(c *Command, args [][]byte) {
 	keys := [][]byte(nil)
 	if s.script != nil {
 		keys = s.script.declared // whatever it reads (server.c call)
-	} else if at := c.grammar.OnlyKey(); at >= 0 && at < len(args) {
+	} else if at := c.grammar.LoneKey(args); at >= 0 {
 		keys = args[at : at+1]
 	} else {
 		keys, _ = keysOf(c.grammar, args)
