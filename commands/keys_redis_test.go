@@ -114,7 +114,10 @@ func alike(t *testing.T, argv []string, ours, theirs string) bool {
 	case "scan", "hscan", "sscan", "zscan", "dump":
 		return true
 	case "object":
-		return strings.EqualFold(argv[1], "idletime")
+		// Redis turns a small sorted set that SORT reads into a skiplist. Here a
+		// read changes nothing.
+		sorted := strings.EqualFold(argv[1], "encoding") && ours == "$8\r\nlistpack\r\n" && theirs == "$8\r\nskiplist\r\n"
+		return sorted || strings.EqualFold(argv[1], "idletime")
 	}
 	return false
 }
