@@ -43,6 +43,7 @@ const (
 	Recalls                           // searches records: INFO tells how long; not shown to clients
 	RunsScript                        // runs a script, which may do what any command does; not shown to clients
 	FollowsData                       // reads keys whose names come from data (SORT); not shown to clients
+	Asking                            // for a node that takes over the key's slot
 	Brief                             // as short as Fast ones, though Redis does not call it fast; not shown to clients
 )
 
@@ -325,6 +326,7 @@ const (
 	Streams      Family = "stream"
 	Connection   Family = "connection"
 	Server       Family = "server"
+	Cluster      Family = "cluster"
 	Transactions Family = "transactions"
 	Scripting    Family = "scripting"
 	Messaging    Family = "pubsub"

@@ -36,8 +36,15 @@ type debugAction struct {
 	run         func(s *Session, args [][]byte, w *reply.Writer) error
 }
 
+// permits asks a directive that opens commands to nobody, everybody or clients on
+// this host.
+func (s *Session) permits(directive string) bool {
+	allowed := s.Core.Config.Get(directive)
+	return allowed == "yes" || allowed == "local" && s.Peer.Local()
+}
+
 func runDebug(s *Session, p *debugParams, w *reply.Writer) error {
-	if allowed := s.Core.Config.Get("enable-debug-command"); allowed != "yes" && (allowed != "local" || !s.Peer.Local()) {
+	if !s.permits("enable-debug-command") {
 		return errDebugDisabled
 	}
 	word, args := p.words[0], p.words[1:]

@@ -9,7 +9,7 @@ import (
 	"reminis/engine/dump"
 )
 
-// This file owns DUMP and RESTORE. It must not know the form of a serialised
+// This file owns DUMP and RESTORE, also under the name that clusters use. It must not know the form of a serialised
 // value.
 
 func dumpCommand() *Command {
@@ -95,19 +95,34 @@ type restoreParams struct {
 }
 
 func restoreCommand() *Command {
+	return restoring(Declaration{
+		Name: "restore", Family: Generic, Since: "2.6.0", Categories: []string{"dangerous"},
+		Summary: "Create a key using the provided serialized value, previously obtained using DUMP.",
+		Flags:   Write | DenyOOM,
+	})
+}
+
+// restoreAskingCommand is what a node of a cluster sends for RESTORE while it hands
+// over the key's slot. Outside of one they are the same.
+func restoreAskingCommand() *Command {
+	return restoring(Declaration{
+		Name: "restore-asking", Family: Server, Since: "3.0.0", Categories: []string{"keyspace", "dangerous"},
+		Summary: "An internal command for migrating keys in a cluster", DocFlags: []string{"syscmd"},
+		Flags: Write | DenyOOM | Asking,
+	})
+}
+
+// restoring completes the declaration of a command that restores a key.
+func restoring(d Declaration) *Command {
 	set := memSetGrammar()
-	return onData(Declaration{
-		Name: "restore", Family: Generic, Since: "2.6.0",
-		Complexity: "O(1) to create the new key and additional O(N*M) to reconstruct the serialized value, where N is the number of Redis objects composing the value and M their average size. For small string values the time complexity is thus O(1)+O(1*M) where M is small, so simply O(1). However for sorted set values the complexity is O(N*M*log(N)) because inserting values into sorted sets is O(log(N)).",
-		Summary:    "Create a key using the provided serialized value, previously obtained using DUMP.",
-		Flags:      Write | DenyOOM, Lock: LockAlone, Categories: []string{"dangerous"},
-		History: []Change{
-			{"3.0.0", "Added the `REPLACE` modifier."},
-			{"5.0.0", "Added the `ABSTTL` modifier."},
-			{"5.0.0", "Added the `IDLETIME` and `FREQ` options."},
-		},
-		Reply: reply.OK(),
-	}, grammar.Compile[restoreParams](
+	d.Complexity = "O(1) to create the new key and additional O(N*M) to reconstruct the serialized value, where N is the number of Redis objects composing the value and M their average size. For small string values the time complexity is thus O(1)+O(1*M) where M is small, so simply O(1). However for sorted set values the complexity is O(N*M*log(N)) because inserting values into sorted sets is O(log(N))."
+	d.History = []Change{
+		{"3.0.0", "Added the `REPLACE` modifier."},
+		{"5.0.0", "Added the `ABSTTL` modifier."},
+		{"5.0.0", "Added the `IDLETIME` and `FREQ` options."},
+	}
+	d.Lock, d.Reply = LockAlone, reply.OK()
+	return onData(d, grammar.Compile[restoreParams](
 		grammar.Key("key", func(p *restoreParams) *[]byte { return &p.key }, grammar.OW|grammar.Update),
 		// The number is read only when the key is known to be free.
 		grammar.Bytes("ttl", func(p *restoreParams) *[]byte { return &p.ttl }).Typed(grammar.TypeInteger).Sample("0", "100000", "-1", "x"),

@@ -151,7 +151,18 @@ const (
 
 	errMonitorInMulti Error = "ERR MONITOR isn't allowed for DENY BLOCKING client"
 
-	errNoShutdown Error = "ERR No shutdown in progress."
+	errNoShutdown       Error = "ERR No shutdown in progress."
+	errNoCluster        Error = "ERR This instance has cluster support disabled"
+	errModulesForbidden Error = "ERR MODULE command not allowed. If the enable-module-command option is set to \"local\", you can run it from a local connection, otherwise you need to set this option in the configuration file, and then restart the server."
+	errModuleLoad       Error = "ERR Error loading the extension. Please check the server logs."
+	errModuleUnload     Error = "ERR Error unloading module: no such module with that name"
+	errNoReplication    Error = "ERR replication is not supported yet"
+	errFailoverReplicas Error = "ERR FAILOVER requires connected replicas."
+	errFailoverNone     Error = "ERR No failover in progress."
+	errPrimaryPort      Error = "ERR Invalid master port"
+	errNotFlag          Error = "ERR value is out of range, value must between 0 and 1"
+	errUnanswered       Error = "ERR this option is not answered, so it cannot be inside MULTI or a script"
+
 	errNoSnapshot Error = "ERR snapshots in Redis's format are not supported yet; the store is durable by itself"
 	errRewriting  Error = "ERR Background append only file rewriting already in progress"
 
@@ -559,4 +570,12 @@ func (what errGeoOneOf) Error() string { return string(what.by(nil)) }
 
 func (what errGeoOneOf) by(name []byte) Error {
 	return Error("ERR exactly one of " + string(what) + " can be specified for " + string(name))
+}
+
+func errReplConfOption(option string) Error {
+	return Error("ERR Unrecognized REPLCONF option: " + option)
+}
+
+func errReplConfFilter(word string) Error {
+	return Error("ERR Unsupported rdb-filter-only option: " + word)
 }

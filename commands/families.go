@@ -21,6 +21,8 @@ func DefaultTable() *Table {
 		connectionCommands(),
 		messagingCommands(),
 		serverCommands(),
+		replicationCommands(),
+		clusterCommands(),
 		scriptingCommands(),
 		memoryCommands(),
 	)

@@ -165,7 +165,7 @@ func (c *Command) flagNames(movable bool) []string {
 	}{
 		{"write", c.is(Write)}, {"readonly", c.is(ReadOnly)}, {"denyoom", c.is(DenyOOM)}, {"admin", c.is(Admin)},
 		{"pubsub", c.is(PubSub)}, {"noscript", c.is(NoScript)}, {"blocking", c.is(Blocking)}, {"loading", c.is(Loading)},
-		{"stale", c.is(Stale)}, {"skip_monitor", c.is(SkipMonitor)}, {"skip_slowlog", c.is(SkipSlowlog)}, {"fast", c.is(Fast)},
+		{"stale", c.is(Stale)}, {"skip_monitor", c.is(SkipMonitor)}, {"skip_slowlog", c.is(SkipSlowlog)}, {"asking", c.is(Asking)}, {"fast", c.is(Fast)},
 		{"no_auth", c.is(NoAuth)}, {"no_mandatory_keys", c.is(NoMandatoryKeys)}, {"no_async_loading", c.is(NoAsyncLoading)},
 		{"no_multi", c.is(NoMulti)}, {"movablekeys", movable}, {"allow_busy", c.is(AllowBusy)},
 	} {

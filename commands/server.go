@@ -2,23 +2,21 @@ package commands
 
 import (
 	"sync/atomic"
-	"time"
 
 	"reminis/commands/grammar"
 	"reminis/commands/reply"
 	"reminis/engine"
 )
 
-// This file owns commands on the server as a whole: its time, role, snapshots
-// and end. It must not know how the process or the store do what they are asked.
+// This file owns commands on the server as a whole: its time, snapshots and end. It must not know how the process or the store do what they are asked.
 
 func serverCommands() []*Command {
 	return []*Command{
-		timeCommand(), infoCommand(), configCommand(), debugCommand(), roleCommand(), waitCommand(),
+		timeCommand(), infoCommand(), configCommand(), debugCommand(),
 		lastSaveCommand(), shutdownCommand(), backupCommand(),
 		commandCommand(), aclCommand(),
 		saveCommand(), bgSaveCommand(), bgRewriteAOFCommand(),
-		slowLogCommand(), lolwutCommand(), latencyCommand(), monitorCommand(),
+		slowLogCommand(), lolwutCommand(), latencyCommand(), monitorCommand(), moduleCommand(),
 	}
 }
 
@@ -33,44 +31,6 @@ func timeCommand() *Command {
 		w.Array(2)
 		w.BulkInt(nowMs / 1000)
 		w.BulkInt(nowMs % 1000 * 1000)
-		return nil
-	})
-}
-
-func roleCommand() *Command {
-	return onSession(Declaration{
-		Name: "role", Family: Server, Since: "2.8.12", Complexity: "O(1)",
-		Summary: "Return the role of the instance in the context of replication",
-		Flags:   NoScript | Loading | Stale | Fast, Categories: []string{"admin", "dangerous"},
-		Reply: reply.Tuple(reply.Bulk(), reply.Int(), reply.ArrayOf(reply.Any())),
-	}, grammar.Compile[noParams](), func(_ *Session, _ *noParams, w *reply.Writer) error {
-		w.Array(3)
-		w.BulkString("master")
-		w.Int(0)
-		w.Array(0)
-		return nil
-	})
-}
-
-type waitParams struct{ replicas, timeoutMs int64 }
-
-// waitCommand: there are no replicas, so none acknowledges, and waiting for one
-// would only take the time that the client allows (0: for ever).
-func waitCommand() *Command {
-	return onSession(Declaration{
-		Name: "wait", Family: Generic, Since: "3.0.0", Complexity: "O(1)",
-		Summary: "Wait for the synchronous replication of all the write commands sent in the context of the current connection",
-		Flags:   NoScript, Categories: []string{"-keyspace", "connection"},
-		Tips:  []string{"request_policy:all_shards", "response_policy:agg_min"},
-		Reply: reply.Int(),
-	}, grammar.Compile[waitParams](
-		grammar.Int("numreplicas", func(p *waitParams) *int64 { return &p.replicas }),
-		grammar.Int("timeout", func(p *waitParams) *int64 { return &p.timeoutMs }).
-			Range(0, int64(time.Hour/time.Millisecond*24*36500)).
-			Fail(grammar.NotInteger, "timeout is not an integer or out of range").
-			Fail(grammar.OutOfRange, "timeout is negative"),
-	), func(_ *Session, _ *waitParams, w *reply.Writer) error {
-		w.Int(0)
 		return nil
 	})
 }
