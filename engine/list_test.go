@@ -317,21 +317,26 @@ func TestListWritesLittle(t *testing.T) {
 }
 
 // TestListMemory holds lists to the bytes that their elements take when packed,
-// and few more.
+// and few more, whether elements come one by one or together.
 func TestListMemory(t *testing.T) {
-	g := newListRig(t, 3)
 	values := make([][]byte, 200_000)
 	packed := 0
 	for i := range values {
 		values[i] = fmt.Appendf(nil, "value:%06d", i)
 		packed += len(values[i]) + 2
 	}
-	g.do(func(tx *Tx) { tx.ListPush(listKey, List{}, false, values) })
-	tx := g.e.Begin()
-	defer tx.Done()
-	tx.LockKeys([][]byte{listKey})
-	defer tx.Commit()
-	if size, _ := tx.UsageBytes(listKey); size > int64(packed)*115/100 {
-		t.Errorf("%d bytes for elements of %d", size, packed)
+	for _, c := range []struct {
+		front bool
+		count int
+	}{{false, 1}, {true, 1}, {false, 100}, {true, 100}, {false, len(values)}} {
+		g := newListRig(t, 3)
+		for some := range slices.Chunk(values, c.count) {
+			g.do(func(tx *Tx) { tx.ListPush(listKey, tx.listOf(listKey), c.front, some) })
+		}
+		size := int64(0)
+		g.do(func(tx *Tx) { size, _ = tx.UsageBytes(listKey) })
+		if size > int64(packed)*117/100 {
+			t.Errorf("%+v: %d bytes for elements of %d", c, size, packed)
+		}
 	}
 }

@@ -83,13 +83,12 @@ func slackFor(size int) int { return min(max(size/8, roomMinBytes), roomMaxBytes
 // comes there, and two blocks weigh little.
 func endSlackFor(size int) int { return min(max(size, roomMinBytes), roomMaxBytes) }
 
-// trim gives a block's room back beyond what a block within keeps.
+// trim gives a block's room back.
 func (s *Sequence) trim(p Place) {
 	x := p.entry()
-	value := s.value(x.number).Value()
-	if size := int(x.size); len(value) > size+slackFor(size) {
+	if value := s.value(x.number).Value(); len(value) > int(x.size) {
 		var short [4096]byte
-		s.store(x.number, size, append(short[:0], value[:size]...))
+		s.store(x.number, int(x.size), append(short[:0], value[:x.size]...))
 	}
 }
 

@@ -127,6 +127,35 @@ func TestAppendingAloneGivesBytesBack(t *testing.T) {
 	}
 }
 
+// TestTheLastRecordGrowsInPlace: a value that is written again and again, larger or
+// smaller, stays where it is while no other is put, but for the ends of blocks.
+func TestTheLastRecordGrowsInPlace(t *testing.T) {
+	table := filled(100, Options{})
+	key := make([]byte, 16)
+	hash := Hash(numbered(key, 100))
+	last, _ := table.Put(hash, key, 0, 0, 0)
+	moves := 0
+	follow := func(e Entry) {
+		if e.ref != last.ref {
+			moves++
+		}
+		last = e
+	}
+	for size := range 3000 {
+		e, _ := table.Put(hash, key, 0, 0, size)
+		follow(e)
+		follow(table.Resize(hash, e, size+7))
+		follow(table.Resize(hash, last, size))
+	}
+	if moves > 5 {
+		t.Errorf("%d moves of a value that grew alone", moves)
+	}
+	table.Delete(hash, key)
+	if err := table.Check(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestDeletingGivesMemoryBack(t *testing.T) {
 	const n = 200_000
 	table := filled(n, Options{})

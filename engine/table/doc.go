@@ -47,7 +47,8 @@
 // record, and a jumbo wastes half a page.)
 //
 // A record that changes its size goes to the block that is being filled and
-// leaves a dead one behind. When a quarter of the bytes is dead, compaction
+// leaves a dead one behind, unless it is the last that was put there: that one
+// grows, shrinks and goes in place. When a quarter of the bytes is dead, compaction
 // takes the block with the largest dead share, moves what lives, and frees it,
 // a bounded number of bytes at each mutation. The bound is proportional to what
 // the mutation let die, with a factor that lets compaction always gain; nothing

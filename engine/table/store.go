@@ -82,6 +82,30 @@ func (s *store) alloc(sizeBytes int) Entry {
 	return s.entry(ref)
 }
 
+// resizeLast gives the record that was put last another size where it is, and
+// reports whether it could: then nothing is copied and nothing dies. A value that
+// grows by appending, while nothing else is put, is such a record.
+func (s *store) resizeLast(e Entry, sizeBytes int) bool {
+	if !s.isLast(e) || sizeBytes > maxBlockRecord {
+		return false
+	}
+	b := &s.blocks[s.current]
+	used := e.ref&unitMask<<unitShift + uint32(sizeBytes)
+	if int(used) > b.run.sizeBytes() {
+		return false
+	}
+	s.live += int64(used) - int64(b.used)
+	b.used = used
+	s.tellIdle()
+	return true
+}
+
+// isLast reports whether e ends where the next record will begin.
+func (s *store) isLast(e Entry) bool {
+	return e.ref < firstJumbo && e.ref>>blockShift == s.current &&
+		e.ref&unitMask<<unitShift+uint32(e.SizeBytes()) == s.blocks[s.current].used
+}
+
 // idleStep is how exactly a pool knows what its tables do not use: a few bytes of
 // each table are not worth a write to memory that all share.
 const idleStep = 256
@@ -178,11 +202,15 @@ func (s *store) kill(e Entry) {
 	size := e.SizeBytes()
 	number := e.ref >> blockShift
 	b := &s.blocks[number]
-	*e.header() |= flagDead
-	b.dead += uint32(size)
 	s.live -= int64(size)
-	s.dead += int64(size)
-	s.debt += size
+	if s.isLast(e) {
+		b.used -= uint32(size)
+	} else {
+		*e.header() |= flagDead
+		b.dead += uint32(size)
+		s.dead += int64(size)
+		s.debt += size
+	}
 	s.tellIdle()
 	if b.dead < b.used {
 		return

@@ -123,7 +123,7 @@ func (t *Table) Put(hash uint64, key []byte, kind uint8, deadlineMs int64, value
 		t.insert(hash, e.ref)
 		return e, false
 	}
-	if old.SizeBytes() == s.sizeBytes {
+	if old.SizeBytes() == s.sizeBytes || t.store.resizeLast(old, s.sizeBytes) {
 		old.writeHead(s, kind, old.Access(), deadlineMs)
 		copy(old.Key(), key)
 		return old, true
@@ -310,7 +310,7 @@ func (t *Table) reshape(hash uint64, e Entry, s shape, deadlineMs int64) Entry {
 		e.writeHead(s, kind, access, deadlineMs)
 		return e
 	}
-	if e.SizeBytes() == s.sizeBytes {
+	if e.SizeBytes() == s.sizeBytes || t.store.resizeLast(e, s.sizeBytes) {
 		t.moveWithin(e, offset, kept, s)
 		e.writeHead(s, kind, access, deadlineMs)
 		return e
