@@ -144,14 +144,24 @@ func (s *side) fill(keys int) (amount, error) {
 
 // checkSize makes sure that the server holds so many keys.
 func (s *side) checkSize(keys int) error {
-	size, err := s.do("DBSIZE")
+	size, err := s.size()
+	if err == nil && size != keys {
+		err = fmt.Errorf("%s holds %d keys, not %d", s.addr, size, keys)
+	}
+	return err
+}
+
+// size is the number of keys that the server holds.
+func (s *side) size() (int, error) {
+	text, err := s.do("DBSIZE")
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if size != strconv.Itoa(keys) {
-		return fmt.Errorf("%s holds %s keys, not %d", s.addr, size, keys)
+	size, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, fmt.Errorf("DBSIZE of %s: %w", s.addr, err)
 	}
-	return nil
+	return size, nil
 }
 
 // reading is what one measured run showed.
