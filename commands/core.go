@@ -225,7 +225,7 @@ func (s *Stats) notePeak(used int64) int64 {
 func (k *Core) resetStats() {
 	data := k.Engine.Stats()
 	for _, counter := range []*atomic.Int64{
-		&k.stats.Commands, &k.stats.Rejected, &k.stats.Errors, &data.Expired, &data.Evicted, &data.Hits, &data.Misses,
+		&k.stats.Commands, &k.stats.Rejected, &k.stats.Errors, &data.Expired, &data.Evicted, &data.LazyFreed, &data.Hits, &data.Misses,
 	} {
 		counter.Store(0)
 	}
@@ -247,6 +247,7 @@ func NewCore(e *engine.Engine, t *Table) *Core {
 	e.OnEvent(k.tellEvent)
 	k.tracker.open()
 	e.OnChanges(k.tracker.changed)
+	e.OnExpiry(func(took time.Duration) { k.noteDelay(latencyExpiry, took) })
 	return k
 }
 

@@ -62,9 +62,17 @@ func runSwapDB(tx *engine.Tx, p *swapParams, w *reply.Writer) error {
 	return nil
 }
 
-// flushParams: both words are accepted; the memory of what is flushed is always
-// given back in the background.
+// flushParams: the memory of what is flushed is always given back in the
+// background; the words say what INFO tells of it.
 type flushParams struct{ async, sync bool }
+
+func (p *flushParams) flush(tx *engine.Tx, db int) {
+	if p.async {
+		tx.FlushLazily(db)
+	} else {
+		tx.Flush(db)
+	}
+}
 
 func flushGrammar() *grammar.Grammar {
 	return grammar.Compile[flushParams](
@@ -83,8 +91,8 @@ func flushDBCommand() *Command {
 		Tips:    []string{"request_policy:all_shards", "response_policy:all_succeeded"},
 		History: []Change{{"4.0.0", "Added the `ASYNC` flushing mode modifier."}, {"6.2.0", "Added the `SYNC` flushing mode modifier."}},
 		Reply:   reply.OK(),
-	}, flushGrammar(), func(tx *engine.Tx, _ *flushParams, w *reply.Writer) error {
-		tx.Flush(tx.DB)
+	}, flushGrammar(), func(tx *engine.Tx, p *flushParams, w *reply.Writer) error {
+		p.flush(tx, tx.DB)
 		w.OK()
 		return nil
 	})
@@ -98,9 +106,9 @@ func flushAllCommand() *Command {
 		Tips:    []string{"request_policy:all_shards", "response_policy:all_succeeded"},
 		History: []Change{{"4.0.0", "Added the `ASYNC` flushing mode modifier."}, {"6.2.0", "Added the `SYNC` flushing mode modifier."}},
 		Reply:   reply.OK(),
-	}, flushGrammar(), func(tx *engine.Tx, _ *flushParams, w *reply.Writer) error {
+	}, flushGrammar(), func(tx *engine.Tx, p *flushParams, w *reply.Writer) error {
 		for db := 0; db < tx.Databases(); db++ {
-			tx.Flush(db)
+			p.flush(tx, db)
 		}
 		w.OK()
 		return nil

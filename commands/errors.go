@@ -579,3 +579,7 @@ func errReplConfOption(option string) Error {
 func errReplConfFilter(word string) Error {
 	return Error("ERR Unsupported rdb-filter-only option: " + word)
 }
+
+func errNoSamples(event string) Error {
+	return Error("ERR No samples available for event '" + event + "'")
+}

@@ -73,6 +73,10 @@ func newTestServer(table *Table, options engine.Options) *testServer {
 			"notify-keyspace-events": func(letters string) {
 				core.Engine.Limits.SetEvents(letters)
 			},
+			"latency-monitor-threshold": func(ms string) {
+				threshold, _ := strconv.ParseInt(ms, 10, 64)
+				core.Observation.LatencyMs.Store(threshold)
+			},
 			"requirepass": core.Users.SetPassword,
 			"aclfile":     func(name string) { core.UserFile = &fakeUserFile{name: name} },
 		},

@@ -236,7 +236,8 @@ func infoMemory(k *Core, out *infoWriter) {
 	out.zeros("mem_cluster_links")
 	out.number("mem_aof_buffer", m.pendingBytes)
 	out.string("mem_allocator", "reminis")
-	out.zeros("active_defrag_running", "lazyfree_pending_objects", "lazyfreed_objects")
+	out.zeros("active_defrag_running", "lazyfree_pending_objects")
+	out.number("lazyfreed_objects", k.Engine.Stats().LazyFreed.Load())
 }
 
 // storeFigures are those of the store, or of none.

@@ -58,8 +58,13 @@ func delCommand() *Command {
 }
 
 // deleteKey is DEL of one key.
-func deleteKey(tx *engine.Tx, key []byte) bool {
-	if !tx.Delete(key) {
+func deleteKey(tx *engine.Tx, key []byte) bool { return endKey(tx, key, (*engine.Tx).Delete) }
+
+// unlinkKey is UNLINK of one key.
+func unlinkKey(tx *engine.Tx, key []byte) bool { return endKey(tx, key, (*engine.Tx).Unlink) }
+
+func endKey(tx *engine.Tx, key []byte, end func(tx *engine.Tx, key []byte) bool) bool {
+	if !end(tx, key) {
 		return false
 	}
 	tx.Notify(engine.EventGeneric, "del", key)
@@ -73,7 +78,7 @@ func unlinkCommand() *Command {
 		Summary:    "Delete a key asynchronously in another thread. Otherwise it is just as DEL, but non blocking.",
 		Flags:      Write | Fast, Tips: []string{"request_policy:multi_shard", perShardSum},
 		Reply: reply.Int(),
-	}, keysGrammar(grammar.RM|grammar.Delete), countKeys(deleteKey))
+	}, keysGrammar(grammar.RM|grammar.Delete), countKeys(unlinkKey))
 }
 
 func existsCommand() *Command {

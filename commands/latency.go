@@ -23,6 +23,7 @@ const latencySamplesMax = 160
 const (
 	latencyCommands     = "command"
 	latencyFastCommands = "fast-command"
+	latencyExpiry       = "expire-cycle"
 )
 
 // latencySample is the worst delay of one second.
@@ -102,13 +103,19 @@ func (l *latencyEvents) reset(names []string) int {
 
 // noteLatency keeps a command's delay, if it is one.
 func (k *Core) noteLatency(c *Command, took time.Duration) {
-	threshold := k.Observation.LatencyMs.Load()
-	if threshold <= 0 || took < time.Duration(threshold)*time.Millisecond {
-		return
-	}
 	event := latencyCommands
 	if c.is(Fast) {
 		event = latencyFastCommands
+	}
+	k.noteDelay(event, took)
+}
+
+// noteDelay keeps how long something took that clients had to wait for, if it is
+// worth it.
+func (k *Core) noteDelay(event string, took time.Duration) {
+	threshold := k.Observation.LatencyMs.Load()
+	if threshold <= 0 || took < time.Duration(threshold)*time.Millisecond {
+		return
 	}
 	k.Observation.latency.note(event, k.Engine.NowMs()/1000, took.Milliseconds())
 }
@@ -118,7 +125,7 @@ func latencyCommand() *Command {
 		Name: "latency", Family: Server, Since: "2.8.13", Complexity: "Depends on subcommand.",
 		Summary: "A container for latency diagnostics commands",
 	},
-		latencyDoctorCommand(), latencyHistogramCommand(), latencyHistoryCommand(), latencyLatestCommand(), latencyResetCommand(),
+		latencyDoctorCommand(), latencyGraphCommand(), latencyHistogramCommand(), latencyHistoryCommand(), latencyLatestCommand(), latencyResetCommand(),
 		latencyHelpCommand(),
 	)
 }
@@ -132,6 +139,7 @@ func latencyTips() []string {
 func latencyHelpCommand() *Command {
 	help := helpSince("2.8.13", nil, "latency",
 		"DOCTOR", "    Return a human readable latency analysis report.",
+		"GRAPH <event>", "    Return an ASCII latency graph for the <event> class.",
 		"HISTORY <event>", "    Return time-latency samples for the <event> class.",
 		"LATEST", "    Return the latest latency samples for all events.",
 		"RESET [<event> ...]", "    Reset latency data of one or more <event> classes.", "    (default: reset all data for all event classes)",

@@ -91,12 +91,14 @@ type keyspace struct {
 // Stats counts what INFO reports of the data. The fields are atomics because
 // shards write them independently.
 type Stats struct {
-	Expired  atomic.Int64
-	Hits     atomic.Int64
-	Misses   atomic.Int64
-	Evicted  atomic.Int64
-	DirtySet atomic.Int64 // effects emitted since start
-	Records  Uses
+	Expired atomic.Int64
+	Hits    atomic.Int64
+	Misses  atomic.Int64
+	Evicted atomic.Int64
+	// LazyFreed counts values that clients did not want to wait for the end of.
+	LazyFreed atomic.Int64
+	DirtySet  atomic.Int64 // effects emitted since start
+	Records   Uses
 	// Destroyed counts the records that a recovery left out because their
 	// owner's key is destroyed.
 	Destroyed atomic.Int64

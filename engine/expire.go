@@ -128,6 +128,7 @@ type expiry struct {
 	active atomic.Bool
 	// nextMs is a lower bound of the earliest deadline anywhere; 0 is unknown.
 	nextMs atomic.Int64
+	ran    func(took time.Duration) // nil: nobody asks
 	wake   chan struct{}
 	stop   chan struct{}
 	done   sync.WaitGroup
@@ -177,6 +178,11 @@ func (e *Engine) Freeze(on bool) {
 	e.frozen.Store(on)
 	e.expiry.rouse()
 }
+
+// OnExpiry has ran called with the time that each run over the expired keys of a
+// shard kept it locked. It is set before the first
+// transaction.
+func (e *Engine) OnExpiry(ran func(took time.Duration)) { e.expiry.ran = ran }
 
 // RunExpiry removes expired keys, and ends waits, as their deadlines pass, and evicts
 // what commands did not wait for, until StopExpiry.
@@ -257,8 +263,14 @@ func (e *Engine) expireShard(i int) (nextMs int64, more bool) {
 		return tx.now + 1000, false
 	}
 	tx.lockMask(1 << i)
+	began := time.Now()
 	nextMs = noDeadline
 	run := 0
+	defer func() {
+		if run > 0 && tx.e.expiry.ran != nil {
+			tx.e.expiry.ran(time.Since(began))
+		}
+	}()
 	for db := range e.shards[i].spaces {
 		ks := e.shards[i].space(db)
 		if ks == nil {

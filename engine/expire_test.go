@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"reminis/engine/table"
 )
@@ -119,5 +120,32 @@ func TestDeadlinesThatMove(t *testing.T) {
 		if n := ks.deadlines.tree.Len(); n > 2*keys+sweepRun {
 			t.Fatalf("step %d: %d items for %d keys with deadlines", step, n, withDeadline)
 		}
+	}
+}
+
+// TestExpiryTellsHowLong: each run that removed keys is told of, and no other.
+func TestExpiryTellsHowLong(t *testing.T) {
+	clock := &stillClock{1000}
+	e := Open(Options{Clock: clock, Pool: table.NewPool(table.Options{})})
+	runs := 0
+	e.OnExpiry(func(took time.Duration) {
+		if took < 0 {
+			t.Errorf("a run took %v", took)
+		}
+		runs++
+	})
+	tx := e.Begin()
+	tx.LockKeys([][]byte{[]byte("k")})
+	tx.SetString([]byte("k"), []byte("v"), tx.NowMs()+10)
+	tx.Commit()
+	tx.Done()
+	e.ExpireDue()
+	if runs != 0 {
+		t.Errorf("%d runs are told of where nothing has expired", runs)
+	}
+	clock.nowMs += 11
+	e.ExpireDue()
+	if runs != 1 {
+		t.Errorf("%d runs are told of, want 1", runs)
 	}
 }
