@@ -369,6 +369,8 @@ func (l *loop) turn(s *session) {
 		l.flushLater(s)
 	case s.phase == draining:
 		l.drain(s)
+	case s.phase == blocked && s.ready.readable:
+		l.readAhead(s)
 	case !s.runnable():
 		l.flushLater(s)
 	case s.more:
@@ -425,6 +427,40 @@ func (l *loop) read(s *session) {
 		return
 	}
 	l.group.add(s, s.carry[s.first:], true)
+}
+
+// readAhead reads what the peer of a blocked session has sent meanwhile, for later:
+// behind more than the socket holds nobody else sees that the peer has gone.
+func (l *loop) readAhead(s *session) {
+	room := s.reserve(&l.pool)
+	n, errno := receive(s.fd, room)
+	switch {
+	case errno == unix.EINTR:
+		l.enqueue(s)
+		return
+	case errno == unix.EAGAIN:
+		s.ready.readable = false
+		if len(s.carry) == s.first {
+			s.keep(nil, true, &l.pool)
+		}
+		l.flushLater(s)
+		return
+	case errno != 0 || n == 0:
+		l.drop(s)
+		return
+	}
+	s.ready.readable = n == len(room) || s.ready.hangup
+	l.server.stats.reads.Add(1)
+	l.server.stats.inputBytes.Add(int64(n))
+	s.info.activeMs.Store(l.nowMs)
+	if !s.received(n) {
+		l.server.overQueryLimit(s)
+		l.drop(s)
+		return
+	}
+	s.more = true
+	s.noteInput(len(s.carry) - s.first)
+	l.flushing = append(l.flushing, s)
 }
 
 // hungUp ends a session whose peer has finished sending, after what it still

@@ -159,6 +159,8 @@ func (l *loop) next(s *session) {
 	case s.phase == blocked && s.ready.hangup:
 		// The peer went away before its command blocked.
 		l.drop(s)
+	case s.phase == blocked && s.ready.readable && !l.stopping:
+		l.enqueue(s)
 	case s.pending() == 0 && (l.stopping || s.phase == finishing):
 		l.startDrain(s)
 	case s.phase == draining && s.ready.readable:

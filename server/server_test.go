@@ -185,6 +185,47 @@ func TestBlockedDisconnect(t *testing.T) {
 			c.expect("+PONG\r\n")
 			c.expectGone()
 		}
+		// And when more is behind the command than both sockets hold, so that the
+		// end is only found by whoever reads all of it.
+		for _, leave := range []func(c *client) error{
+			func(c *client) error { return c.Close() },
+			func(c *client) error { return c.Conn.(*net.TCPConn).CloseWrite() },
+		} {
+			c := r.dial()
+			c.send("BLOCK\r\n" + strings.Repeat("PING\r\n", 4<<20))
+			<-r.toy.parked
+			if err := leave(c); err != nil {
+				r.Fatal(err)
+			}
+			r.eventually("the blocked client is forgotten", func() bool { return r.server.Clients().Count() == 0 })
+		}
+	})
+}
+
+// What came while a command waited is executed behind it, in order, and counts
+// against the query buffer's limit.
+func TestBlockedReadsAhead(t *testing.T) {
+	withDrivers(t, func(r *rig) {
+		c := r.dial()
+		large := strings.Repeat("x", 3<<20)
+		c.send("BLOCK\r\n" + request("ECHO", large) + "PING\r\n" + request("ECHO", "last"))
+		blocked := <-r.toy.parked
+		blocked.Resume(func(out []byte) []byte { return append(out, "+FIRST\r\n"...) })
+		c.expect("+FIRST\r\n" + string(appendBulk(nil, []byte(large))) + "+PONG\r\n$4\r\nlast\r\n")
+	})
+	withDrivers(t, func(r *rig) {
+		c := r.dial()
+		c.send("BLOCK\r\n")
+		<-r.toy.parked
+		c.sendAway(strings.Repeat("PING\r\n", 1<<20))
+		r.eventually("the blocked client is over its limit", func() bool { return r.server.Clients().Count() == 0 })
+		if got := r.server.Stats().QueryLimit; got != 1 {
+			r.Errorf("%d clients over the limit, want 1", got)
+		}
+	}, func(r *rig) {
+		changed := *r.settings()
+		changed.QueryBufferMaxBytes = 1 << 20
+		r.change(&changed)
 	})
 }
 
