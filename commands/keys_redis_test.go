@@ -84,9 +84,8 @@ func dependsOnClock(argv []string) bool {
 	case "pexpire", "expireat", "pexpireat", "expiretime", "pexpiretime", "restore":
 		return true
 	case "expire":
-		// Few seconds may pass between a line and the next.
 		n, err := strconv.Atoi(argv[min(2, len(argv)-1)])
-		return err == nil && n > 0 && n < 100
+		return err == nil && n > 0 && n < leastSeconds
 	}
 	return false
 }
@@ -306,10 +305,16 @@ func TestDamagedPayloadsAsRedis(t *testing.T) {
 				value = []byte{0}
 			}
 		}
+		if t := dump.Type(value[0]); t == dump.TypeSetListpack || t == dump.TypeStreamActive {
+			continue // of Redis 7.2
+		}
 		payload := string(dump.Seal(value))
 		ours := c.say("RESTORE", "k", "0", payload, "REPLACE")
 		theirs := string(redis.Do("RESTORE", "k", "0", payload, "REPLACE"))
 		if strings.Contains(ours, "not support") {
+			continue
+		}
+		if ours[0] == '-' && redisLooksAway(value) {
 			continue
 		}
 		if ours != theirs {
@@ -328,6 +333,40 @@ func TestDamagedPayloadsAsRedis(t *testing.T) {
 	}
 	if taken < 100 || refused < 100 {
 		t.Errorf("%d taken, %d refused: the test shows too little", taken, refused)
+	}
+}
+
+// redisLooksAway tells values of types whose numbers Redis does not check: a score
+// in a packed sorted set, a length among a stream's.
+func redisLooksAway(value []byte) bool {
+	switch dump.Type(value[0]) {
+	case dump.TypeSortedSetZiplist, dump.TypeSortedSetListpack, dump.TypeStreamNodes, dump.TypeStreamBounds:
+		return true
+	}
+	return false
+}
+
+// TestNumbersThatRedisDoesNotCheck: what redisLooksAway excuses is that Redis takes
+// these, a score as 0 and a stream's ID as the greatest one; here they are refused.
+func TestNumbersThatRedisDoesNotCheck(t *testing.T) {
+	redis := redistest.Start(t)
+	redis.Do("CONFIG", "SET", "sanitize-dump-payload", "yes")
+	_, c := newTestClient(t)
+	for name, value := range map[string]string{
+		"a score that is a word":               "\x0c\x1b\x1b\x00\x00\x00\x16\x00\x00\x00\x04\x00\x00\x02f1\x04\x02v1\x04\x02f2\x04\x02v2\xff",
+		"an ID in no form of a number":         "\x0f\x00\x00\x85",
+		"an ID in none behind a packed number": "\x0f\x00\xc0\x85",
+	} {
+		payload := string(dump.Seal([]byte(value)))
+		if !redisLooksAway([]byte(value)) {
+			t.Errorf("%s: it is not excused", name)
+		}
+		if theirs := string(redis.Do("RESTORE", "k", "0", payload, "REPLACE")); theirs != "+OK\r\n" {
+			t.Errorf("%s: redis %s", name, theirs)
+		}
+		if ours := c.say("RESTORE", "k", "0", payload, "REPLACE"); ours != "-ERR Bad data format\r\n" {
+			t.Errorf("%s: ours %s", name, ours)
+		}
 	}
 }
 

@@ -33,8 +33,10 @@
 // and allocates in proportion to them, bounded by Limits where compression
 // would allow more. What it returns is checked to the last element: a listpack
 // is walked whole and no field or member comes twice. Redis 7.0 does this only with
-// sanitize-dump-payload; without it, it may take what crashes it later. In all
-// else the same bytes are accepted: a value may be followed by more, or reach
+// sanitize-dump-payload; without it, it may take what crashes it later. Two things
+// it never looks at are refused here: a packed score that is no number, which it
+// reads as 0, and a number of a stream in no known form, the greatest one there. In
+// all else the same bytes are accepted: a value may be followed by more, or reach
 // into the footer.
 //
 // # The rejected alternatives
