@@ -86,3 +86,36 @@ func TestFindSaysWhatIsMissing(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestMakers(t *testing.T) {
+	made := Makers("SIGQUIT: quit\n\ngoroutine 1 [select]:\nmain.main()\n\tmain.go:1\n\n" +
+		"goroutine 7 [chan receive]:\na.b()\n\ta.go:1\ncreated by a.Start in goroutine 1\n\ta.go:2\n\n" +
+		"goroutine 8 [chan receive]:\na.b()\n\ta.go:1\ncreated by a.Start in goroutine 7\n\ta.go:2\n\nrax 0x0\n")
+	if len(made) != 2 || made["a.Start"] != 2 || made["the start of the program"] != 1 {
+		t.Errorf("%v", made)
+	}
+}
+
+func TestUsageIsCounted(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is no /proc here")
+	}
+	before, err := Descriptors(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := Descriptors(os.Getpid())
+	if err != nil || after <= before {
+		t.Errorf("%d descriptors, and %d with a file opened, %v", before, after, err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := Threads(os.Getpid()); err != nil || n < 1 {
+		t.Errorf("%d threads, %v", n, err)
+	}
+}

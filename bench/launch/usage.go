@@ -1,6 +1,7 @@
 package launch
 
-// This file owns reading /proc. It must not know which program a process runs.
+// This file owns reading /proc: what a process has used and has open. It must not
+// know which program a process runs.
 
 import (
 	"bytes"
@@ -65,4 +66,18 @@ func field(pid int, file, name string) (int64, error) {
 		}
 	}
 	return 0, fmt.Errorf("%s has no line %q", path, name)
+}
+
+// Descriptors returns how many files and sockets the process has open.
+func Descriptors(pid int) (int, error) { return entries(pid, "fd") }
+
+// Threads returns how many threads the process has.
+func Threads(pid int) (int, error) { return entries(pid, "task") }
+
+func entries(pid int, folder string) (int, error) {
+	all, err := os.ReadDir(fmt.Sprintf("/proc/%d/%s", pid, folder))
+	if err != nil {
+		return 0, fmt.Errorf("reading the usage: %w", err)
+	}
+	return len(all), nil
 }
