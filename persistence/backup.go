@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // This file owns copying a store that is in use. It must not know what is in it.
@@ -21,8 +24,8 @@ func (s *Store) Backup(dir string) (err error) {
 		return ErrClosed
 	}
 	fs, to := s.layout.fs, layoutOf(s.layout.fs, dir)
-	if names, err := fs.List(dir); err == nil && len(names) > 0 {
-		return fmt.Errorf("back up: %s is not empty: %w", dir, os.ErrExist)
+	if err := s.layout.free(dir); err != nil {
+		return fmt.Errorf("back up: %w", err)
 	}
 	if err := s.journal.Sync(); err != nil {
 		return fmt.Errorf("back up: %w", err)
@@ -45,6 +48,37 @@ func (s *Store) Backup(dir string) (err error) {
 		return err
 	}
 	return to.writeFormat(s.storeID) // makes it a store
+}
+
+// free returns an error unless dir is empty or does not exist, and is none of the
+// store's own directories. What cannot be looked into is not free: what lies there
+// would be removed after an error.
+func (l *layout) free(dir string) error {
+	if dir == "" {
+		return fmt.Errorf("a directory without a name: %w", os.ErrInvalid)
+	}
+	own, err := filepath.Abs(l.dir)
+	if err != nil {
+		return err
+	}
+	at, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if inside, err := filepath.Rel(own, at); err == nil {
+		first, _, _ := strings.Cut(inside, string(filepath.Separator))
+		if slices.Contains([]string{".", filepath.Base(l.journal), filepath.Base(l.rows), filepath.Base(l.scratch), keysDir}, first) {
+			return fmt.Errorf("%s belongs to the store itself: %w", dir, os.ErrExist)
+		}
+	}
+	names, err := l.fs.List(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if len(names) > 0 {
+		return fmt.Errorf("%s is not empty: %w", dir, os.ErrExist)
+	}
+	return nil
 }
 
 // copyJournal copies the segments that hold batches after the checkpoint, up to

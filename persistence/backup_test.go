@@ -95,6 +95,33 @@ func TestBackupThatFailsLeavesNothing(t *testing.T) {
 	mustClose(t, w.s)
 }
 
+// A backup never takes a directory that it did not find empty or missing, nor one
+// among the store's own: after an error it would remove what it finds there.
+func TestBackupOverTheStoreIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	w := &world{t: t, seed: 6, fs: vfs.Default, opts: testOptions(t), toyWorld: toyWorld{rng: rand.New(rand.NewPCG(6, 1)), toy: newToy()}}
+	w.s = mustOpen(t, vfs.Default, dir, w.opts)
+	for range 60 {
+		w.append()
+	}
+	w.must(w.s.Checkpoint())
+	t.Chdir(dir)
+	for _, at := range []string{"", ".", "./", dir, "journal", "journal/copy", "pebble/copy", "pebble/../journal/copy", filepath.Join(dir, "keys", "copy"), "a\x00b"} {
+		if err := w.s.Backup(at); err == nil {
+			t.Errorf("a backup to %q is made", at)
+		}
+	}
+	w.append()
+	w.must(w.s.Checkpoint())
+	if err := w.s.Backup("copy"); err != nil {
+		t.Errorf("a backup beside the parts: %v", err)
+	}
+	mustClose(t, w.s)
+	if report, err := Check(vfs.Default, dir); err != nil || report.CheckpointSeq != w.seq {
+		t.Errorf("check afterwards: %+v %v", report, err)
+	}
+}
+
 func TestCheckFindsDamageAndWritesNothing(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	w := newWorld(t, 11, fs, testOptions(t))

@@ -14,10 +14,11 @@ import (
 )
 
 // left are commands that are not drawn: they end the server, lock everybody else
-// out, turn it into another's copy, or make it connect to elsewhere.
+// out, turn it into another's copy, connect to elsewhere, or write files where they
+// are told to.
 func left(name string) bool {
 	return slices.Contains([]string{
-		"SHUTDOWN", "DEBUG", "REPLICAOF", "SLAVEOF", "FAILOVER", "MIGRATE", "MODULE", "SYNC", "PSYNC",
+		"SHUTDOWN", "DEBUG", "REPLICAOF", "SLAVEOF", "FAILOVER", "MIGRATE", "MODULE", "SYNC", "PSYNC", "BACKUP",
 		"CLIENT PAUSE", "CONFIG SET", "CONFIG REWRITE", "ACL LOAD", "ACL SAVE",
 	}, name) || strings.HasPrefix(name, "MODULE ")
 }
