@@ -303,7 +303,7 @@ func (s *geoSearch) store(tx *engine.Tx, found []foundPoint, w *reply.Writer) {
 	for i, x := range found {
 		members[i] = x.scoredMember
 		if s.storesDistance {
-			members[i].score = x.metres / s.shape.Unit
+			members[i].score = geohash.ExactDistance(s.shape.Center, x.at) / s.shape.Unit
 		}
 	}
 	event := "georadiusstore"
