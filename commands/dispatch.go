@@ -295,8 +295,10 @@ func (s *Session) offload(c *Command, args [][]byte, start time.Time) {
 		tx.Commit()
 		if err != nil {
 			w.Truncate(mark)
+			line := errText(c, err, args)
 			s.Core.stats.Errors.Add(1)
-			w.ErrorLine(errText(c, err, args))
+			s.Core.stats.errors.count(line)
+			w.ErrorLine(line)
 		}
 		gate := tx.GateSeq()
 		tx.Done()

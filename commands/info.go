@@ -187,6 +187,7 @@ func infoClients(k *Core, out *infoWriter) {
 	out.number("client_recent_max_output_buffer", f.LongestOutputBytes)
 	out.number("blocked_clients", int64(f.Blocked))
 	out.number("tracking_clients", k.tracker.clients.Load())
+	out.number("pubsub_clients", int64(f.PubSub))
 	out.zeros("clients_in_timeout_table")
 }
 
@@ -265,7 +266,7 @@ func infoPersistence(k *Core, out *infoWriter) {
 	out.string("rdb_last_bgsave_status", status)
 	out.number("rdb_last_bgsave_time_sec", checkpointSeconds(&f))
 	out.number("rdb_current_bgsave_time_sec", -1)
-	out.number("rdb_saves", int64(f.Checkpoints))
+	out.number("rdb_saves", int64(f.Checkpoints-k.stats.savesBefore.Load()))
 	out.zeros("rdb_last_cow_size", "rdb_last_load_keys_expired", "rdb_last_load_keys_loaded")
 	out.number("aof_enabled", boolInt(k.Store != nil))
 	out.number("aof_rewrite_in_progress", boolInt(k.rewriting.running.Load()))
@@ -278,7 +279,7 @@ func infoPersistence(k *Core, out *infoWriter) {
 	}
 	out.string("aof_last_bgrewrite_status", rewrite)
 	out.number("aof_rewrites", k.rewriting.times.Load())
-	out.number("aof_rewrites_consecutive_failures", boolInt(k.rewriting.failed.Load()))
+	out.number("aof_rewrites_consecutive_failures", k.rewriting.failures.Load())
 	out.string("aof_last_write_status", status)
 	out.zeros("aof_last_cow_size", "module_fork_in_progress", "module_fork_last_cow_size")
 	if k.Store == nil {

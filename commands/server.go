@@ -182,7 +182,7 @@ func bgRewriteAOFCommand() *Command {
 // rewriting is the state of BGREWRITEAOF.
 type rewriting struct {
 	running, failed atomic.Bool
-	times           atomic.Int64
+	times, failures atomic.Int64 // failures since the last that succeeded
 }
 
 // runBgRewriteAOF writes a checkpoint: it makes of the journal, in which a key may
@@ -201,6 +201,11 @@ func runBgRewriteAOF(s *Session, _ *noParams, w *reply.Writer) error {
 			k.Process.Log("BGREWRITEAOF: " + err.Error())
 		}
 		k.rewriting.failed.Store(err != nil)
+		if err != nil {
+			k.rewriting.failures.Add(1)
+		} else {
+			k.rewriting.failures.Store(0)
+		}
 		k.rewriting.times.Add(1)
 		k.rewriting.running.Store(false)
 	}()

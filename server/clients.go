@@ -58,6 +58,8 @@ type Info struct {
 	Name atomic.Pointer[string]
 	// User is the ACL user; nil is "default".
 	User atomic.Pointer[string]
+	// Library is what CLIENT SETINFO said; nil is nothing.
+	Library atomic.Pointer[Library]
 	// Flags is a set of Flag bits.
 	Flags atomic.Uint32
 	// Database, Channels, Patterns and ShardChannels are as CLIENT LIST has them.
@@ -82,6 +84,9 @@ type Info struct {
 	parked      atomic.Bool
 	softSinceMs int64
 }
+
+// Library is the code that speaks to the server.
+type Library struct{ Name, Version string }
 
 // set switches flags on or off.
 func (i *Info) set(flags uint32, on bool) {
@@ -172,6 +177,12 @@ func (c Client) AppendLine(out []byte, nowMs int64) []byte {
 	text(" user=", stringOr(i.User.Load(), "default"))
 	number(" redir=", i.Redirect.Load())
 	number(" resp=", int64(i.Protocol.Load()))
+	// Redis 7.2 has these for every client. Only who says them asks for them, and
+	// programs that know 7.0's line alone are not surprised.
+	if library := i.Library.Load(); library != nil {
+		text(" lib-name=", library.Name)
+		text(" lib-ver=", library.Version)
+	}
 	return out
 }
 

@@ -40,6 +40,7 @@ type shownState struct {
 	db, multi  int
 	proto      int
 	name, user string
+	library    Library
 	tracking   bool
 	keep       bool
 	monitor    bool
@@ -110,6 +111,10 @@ func (x *commandExecutor) show() {
 		name := s.Name
 		shown.name = name
 		x.info.Name.Store(&name)
+	}
+	if library := (Library{s.LibName, s.LibVersion}); library != shown.library {
+		shown.library = library
+		x.info.Library.Store(&library)
 	}
 	if s.User() != shown.user {
 		user := s.User()
