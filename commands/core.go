@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"errors"
+	"io"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -35,6 +37,9 @@ type Core struct {
 	// Checkpoint writes all that was committed into the store's rows; nil for a pure
 	// cache.
 	Checkpoint func() error
+	// Dial opens a connection to another server; its error is ErrRefused when nobody
+	// listens there.
+	Dial func(host, port string, within time.Duration) (Link, error)
 	// WriteTimeout is how long a write waits for a lagging disk
 	// (write-timeout-ms).
 	WriteTimeout func() time.Duration
@@ -57,6 +62,15 @@ type Core struct {
 	runs      sync.Pool // *scriptRun
 	denied    deniedEvents
 	stats     Stats
+}
+
+// ErrRefused is Dial's error when the address is somebody's who does not listen.
+var ErrRefused = errors.New("connection refused")
+
+// Link is a connection to another server, of which each Read and Write takes as
+// long as it was opened with at most.
+type Link interface {
+	io.ReadWriteCloser
 }
 
 // Config is the server's configuration by directive.
@@ -204,8 +218,9 @@ type Stats struct {
 	Rejected atomic.Int64
 	Errors   atomic.Int64
 
-	peakBytes atomic.Int64
-	errors    errorCounts
+	peakBytes   atomic.Int64
+	savesBefore atomic.Uint64 // checkpoints that CONFIG RESETSTAT has forgotten
+	errors      errorCounts
 }
 
 // notePeak is the most memory that was ever noted, used now included.
@@ -230,6 +245,9 @@ func (k *Core) resetStats() {
 		counter.Store(0)
 	}
 	data.Records.Reset()
+	k.rewriting.times.Store(0)
+	k.rewriting.failures.Store(0)
+	k.stats.savesBefore.Store(k.storeFigures().Checkpoints)
 	k.stats.errors.reset()
 	k.Table.each(func(c *Command) { c.stats.reset() })
 	k.Process.ResetFigures()

@@ -195,6 +195,14 @@
 // each and would still need the bounded queue; one lock for all channels, which
 // all loops would wait for.
 //
+// # Other servers
+//
+// MIGRATE speaks to another server beside the loops and holds no lock meanwhile: what
+// was sent is compared with what is there before it is deleted (migrate_move.go says
+// how, and what else was thought of). CLUSTER, MODULE and the commands of replication
+// answer as those of a Redis that is alone, so that clients which look find what they
+// know.
+//
 // # Alternatives
 //
 // What commands ask of the process around them (configuration, other clients,

@@ -23,18 +23,32 @@ func dumpCommand() *Command {
 }
 
 func runDump(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
+	payload, err := dumpKey(tx, p.key)
+	if err != nil {
+		return err
+	}
+	if payload == nil {
+		w.Null()
+	} else {
+		w.Bulk(payload)
+	}
+	return nil
+}
+
+// dumpKey is the value of key as RESTORE takes it, nil when there is none.
+func dumpKey(tx *engine.Tx, key []byte) ([]byte, error) {
 	var value []byte
-	switch tx.Type(p.key) {
+	switch tx.Type(key) {
 	case engine.TypeString:
-		text, err := tx.String(p.key)
+		text, err := tx.String(key)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		value = dump.AppendStringValue(nil, text)
 	case engine.TypeHash:
-		h, err := hashForRead(tx, p.key)
+		h, err := hashForRead(tx, key)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if pack := h.Pack(); pack != nil {
 			value = dump.AppendPackedHash(nil, pack)
@@ -42,9 +56,9 @@ func runDump(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
 			value = dump.AppendHash(nil, h.Len(), h.Each)
 		}
 	case engine.TypeSet:
-		s, err := setForRead(tx, p.key)
+		s, err := setForRead(tx, key)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if ints := s.Ints(); ints != nil {
 			value = dump.AppendIntset(nil, ints)
@@ -52,21 +66,21 @@ func runDump(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
 			value = dump.AppendSet(nil, s.Len(), s.Each)
 		}
 	case engine.TypeList:
-		l, err := listForRead(tx, p.key)
+		l, err := listForRead(tx, key)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		value = dump.AppendList(nil, dump.NodeLimit(tx.ListNodeLimit()), func(visit func(engine.Element)) { l.Range(0, l.Len(), visit) })
 	case engine.TypeStream:
-		s, err := streamForRead(tx, p.key)
+		s, err := streamForRead(tx, key)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		value = dump.AppendStream(nil, s.Value())
 	case engine.TypeSortedSet:
-		z, err := sortedSetForRead(tx, p.key)
+		z, err := sortedSetForRead(tx, key)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if pack := z.Pack(); pack != nil {
 			value = dump.AppendPackedSortedSet(nil, pack)
@@ -74,17 +88,14 @@ func runDump(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
 			value = dump.AppendSortedSet(nil, z.Len(), func(visit func(member []byte, score float64) bool) { z.Range(0, z.Len(), true, visit) })
 		}
 	case engine.TypeMemory:
-		if value = dumpRecord(tx, p.key); value == nil {
-			w.Null()
-			return nil
+		if value = dumpRecord(tx, key); value == nil {
+			return nil, nil
 		}
 	default:
-		tx.CountHit(p.key, false)
-		w.Null()
-		return nil
+		tx.CountHit(key, false)
+		return nil, nil
 	}
-	w.Bulk(dump.Seal(value))
-	return nil
+	return dump.Seal(value), nil
 }
 
 type restoreParams struct {

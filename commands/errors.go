@@ -156,6 +156,10 @@ const (
 	errModulesForbidden Error = "ERR MODULE command not allowed. If the enable-module-command option is set to \"local\", you can run it from a local connection, otherwise you need to set this option in the configuration file, and then restart the server."
 	errModuleLoad       Error = "ERR Error loading the extension. Please check the server logs."
 	errModuleUnload     Error = "ERR Error unloading module: no such module with that name"
+	errMigrateKey       Error = "ERR When using MIGRATE KEYS option, the key argument must be set to the empty string"
+	errMigrateConnect   Error = "IOERR error or timeout connecting to the client"
+	errMigrateWrite     Error = "IOERR error or timeout writing to target instance"
+	errMigrateRead      Error = "IOERR error or timeout reading to target instance"
 	errNoReplication    Error = "ERR replication is not supported yet"
 	errFailoverReplicas Error = "ERR FAILOVER requires connected replicas."
 	errFailoverNone     Error = "ERR No failover in progress."
@@ -583,3 +587,5 @@ func errReplConfFilter(word string) Error {
 func errNoSamples(event string) Error {
 	return Error("ERR No samples available for event '" + event + "'")
 }
+
+func errTarget(line string) Error { return Error("ERR Target instance replied with error: " + line) }

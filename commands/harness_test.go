@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"reminis/engine"
 	"reminis/engine/table"
@@ -83,6 +84,7 @@ func newTestServer(table *Table, options engine.Options) *testServer {
 	}
 	s := &testServer{core: core, clock: clock, process: &fakeProcess{}, store: &fakeStore{}}
 	core.Clients, core.Process, core.Store = s, s.process, s.store
+	core.Dial = func(string, string, time.Duration) (Link, error) { return nil, ErrRefused }
 	core.Checkpoint = func() error { return nil }
 	// How long a command takes is no fact of a test.
 	core.Observation.SlowMicroseconds.Store(-1)

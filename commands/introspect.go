@@ -461,6 +461,9 @@ func writeArgs(w *reply.Writer, args []grammar.Arg) {
 	}
 }
 
+// emptyToken is how a grammar writes a word without letters.
+const emptyToken = `""`
+
 func writeArg(w *reply.Writer, arg *grammar.Arg) {
 	fields := mapWriter{w: w, header: w.DeferMap(4)}
 	fields.text("name", arg.Name)
@@ -469,7 +472,12 @@ func writeArg(w *reply.Writer, arg *grammar.Arg) {
 		fields.name("key_spec_index")
 		w.Int(int64(arg.KeySpec))
 	}
-	fields.text("token", arg.Token)
+	if arg.Token == emptyToken {
+		fields.name("token")
+		w.BulkString("")
+	} else {
+		fields.text("token", arg.Token)
+	}
 	fields.text("summary", arg.Summary)
 	fields.text("since", arg.Since)
 	fields.text("deprecated_since", arg.DeprecatedSince)

@@ -40,6 +40,26 @@ func TestCommandsAsRedis(t *testing.T) {
 	})
 }
 
+// notThere are commands of Redis 7.0 that this server does not have, and why.
+var notThere = map[string]string{}
+
+// TestNoCommandIsMissing: whatever Redis lists is there, if only to say that it
+// cannot be done.
+func TestNoCommandIsMissing(t *testing.T) {
+	redis := redistest.Start(t)
+	table := DefaultTable()
+	list := render(t, redis.Do("COMMAND", "LIST"), 2)
+	names := strings.Split(strings.NewReplacer("[", "", "]", "", `"`, "").Replace(list), " ")
+	if len(names) < 300 {
+		t.Fatalf("redis lists %d commands", len(names))
+	}
+	for _, name := range names {
+		if table.byFullName([]byte(name)) == nil && notThere[name] == "" {
+			t.Errorf("%s is not there", name)
+		}
+	}
+}
+
 func withoutSubcommands(row string) string {
 	row, _, _ = strings.Cut(row, ` "subcommands" `)
 	row, _, _ = strings.Cut(row, ` [["`)

@@ -20,7 +20,7 @@ func keyCommands() []*Command {
 		keysCommand(), randomKeyCommand(), scanCommand(), objectCommand(),
 		expireCommand(), pExpireCommand(), expireAtCommand(), pExpireAtCommand(),
 		ttlCommand(), pTTLCommand(), expireTimeCommand(), pExpireTimeCommand(), persistCommand(),
-		sortCommand(), sortROCommand(), dumpCommand(), restoreCommand(), restoreAskingCommand(), memoryUsageCommand(),
+		sortCommand(), sortROCommand(), dumpCommand(), restoreCommand(), restoreAskingCommand(), migrateCommand(), memoryUsageCommand(),
 	}
 }
 

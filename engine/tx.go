@@ -93,6 +93,15 @@ func (tx *Tx) Done() {
 	tx.e.txs.Put(tx)
 }
 
+// Renew reads the clock again, for a transaction that holds nothing and has waited
+// since it did.
+func (tx *Tx) Renew() {
+	if tx.held != 0 {
+		panic("engine: the time of a transaction changes under its locks")
+	}
+	tx.now = tx.e.clock.NowMs()
+}
+
 // Writable says whether what is changed now can be kept. Commands that write need
 // not ask; one that reads and would leave something behind does.
 func (tx *Tx) Writable() bool { return tx.e.journal.Ready() == nil }

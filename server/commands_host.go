@@ -29,6 +29,7 @@ func Host(s *Server, config *Config, core *commands.Core, shutdown func()) {
 	core.Process = &processHost{
 		server: s, config: config, shutdown: shutdown, runID: newRunID(), startMs: s.now(), rates: rates,
 	}
+	core.Dial = dialRemote
 	applyLimits(config, core)
 	applyObservation(config, &core.Observation)
 	applyUsers(config, core)

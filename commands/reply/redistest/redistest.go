@@ -74,6 +74,9 @@ func (c *Conn) Dial() *Conn {
 	return dial(c.t, c.socket)
 }
 
+// Open is a plain connection to the server, for whoever speaks to it by himself.
+func (c *Conn) Open() (net.Conn, error) { return net.Dial("unix", c.socket) }
+
 func dial(t testing.TB, socket string) *Conn {
 	t.Helper()
 	conn, err := net.Dial("unix", socket)
