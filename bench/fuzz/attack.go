@@ -6,11 +6,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"os"
-	"sync"
 	"time"
 )
 
@@ -19,6 +17,8 @@ const (
 	bytewiseMaxBytes = 3000
 	// sendLimit is how long a peer that takes nothing more is sent to.
 	sendLimit = 500 * time.Millisecond
+	// readBytes is how much is read at once.
+	readBytes = 64 << 10
 	// stayMax bounds how long a connection stays that neither sends nor closes.
 	stayMax = 2 * time.Second
 )
@@ -56,16 +56,14 @@ func (a *attack) run(addr string, limit time.Duration, over <-chan struct{}) err
 	}
 	conn := dialed.(*net.TCPConn)
 	left := make(chan struct{})
-	var reading sync.WaitGroup
-	var ended error
-	reading.Go(func() { ended = a.read(conn, left) })
+	read := make(chan error, 1)
+	go func() { read <- a.read(conn, limit, left) }()
 	a.send(conn)
 	switch a.ending {
 	case "half-closes":
 		_ = conn.CloseWrite() // an error says that the server was faster
 		if a.reading == "everything" {
-			_ = conn.SetReadDeadline(time.Now().Add(limit)) // read fails if this does
-			reading.Wait()
+			return a.awaitEnd(conn, read, limit, over)
 		}
 	case "resets":
 		_ = conn.SetLinger(0) // without it the close is an ordinary one
@@ -79,9 +77,30 @@ func (a *attack) run(addr string, limit time.Duration, over <-chan struct{}) err
 	}
 	close(left)
 	_ = conn.Close() // it may have been closed by the server
-	reading.Wait()
-	if a.ending == "half-closes" && a.reading == "everything" && errors.Is(ended, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("the server has not ended a connection that half closed %v ago", limit)
+	<-read
+	return nil
+}
+
+// awaitEnd waits until the server ends a connection that has half closed. Of one
+// that is still being answered a while after all is over nothing is known.
+func (a *attack) awaitEnd(conn net.Conn, read <-chan error, limit time.Duration, over <-chan struct{}) error {
+	var ended error
+	select {
+	case ended = <-read:
+	case <-over:
+		grace := time.NewTimer(limit)
+		defer grace.Stop()
+		select {
+		case ended = <-read:
+		case <-grace.C:
+			_ = conn.Close() // ends the reading
+			<-read
+			return nil
+		}
+	}
+	_ = conn.Close() // it may have been closed by the server
+	if errors.Is(ended, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("the server has neither said anything to a connection that half closed nor ended it for %v", limit)
 	}
 	return nil
 }
@@ -111,8 +130,9 @@ func (a *attack) send(conn *net.TCPConn) {
 	}
 }
 
-// read takes what the server sends, until it ends or this side has left.
-func (a *attack) read(conn net.Conn, left <-chan struct{}) error {
+// read takes what the server sends, until it ends, is silent for longer than the
+// limit, or this side has left. A server may be at a long pipeline for longer.
+func (a *attack) read(conn net.Conn, limit time.Duration, left <-chan struct{}) error {
 	switch a.reading {
 	case "nothing":
 		<-left
@@ -131,6 +151,12 @@ func (a *attack) read(conn net.Conn, left <-chan struct{}) error {
 			}
 		}
 	}
-	_, err := io.Copy(io.Discard, conn)
-	return err
+	for buf := make([]byte, readBytes); ; {
+		if err := conn.SetReadDeadline(time.Now().Add(limit)); err != nil {
+			return err
+		}
+		if _, err := conn.Read(buf); err != nil {
+			return err
+		}
+	}
 }

@@ -14,11 +14,11 @@ import (
 )
 
 // left are commands that are not drawn: they end the server, lock everybody else
-// out, turn it into another's copy, connect to elsewhere, or write files where they
-// are told to.
+// out, turn it into another's copy, connect to elsewhere, write files where they are
+// told to, or take long by themselves.
 func left(name string) bool {
 	return slices.Contains([]string{
-		"SHUTDOWN", "DEBUG", "REPLICAOF", "SLAVEOF", "FAILOVER", "MIGRATE", "MODULE", "SYNC", "PSYNC", "BACKUP",
+		"SHUTDOWN", "DEBUG", "REPLICAOF", "SLAVEOF", "FAILOVER", "MIGRATE", "MODULE", "SYNC", "PSYNC", "BACKUP", "PFSELFTEST",
 		"CLIENT PAUSE", "CONFIG SET", "CONFIG REWRITE", "ACL LOAD", "ACL SAVE",
 	}, name) || strings.HasPrefix(name, "MODULE ")
 }

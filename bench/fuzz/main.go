@@ -194,7 +194,7 @@ func (f *fuzzer) attackFor(round int, length time.Duration) (total int, err erro
 				s := sent{round, worker + counts[worker]*f.workers, f.words.plan(f.seed, round, worker+counts[worker]*f.workers, hello)}
 				f.sent.keep(worker, s)
 				counts[worker]++
-				if err := s.attack.run(f.target.addr, f.target.limit+settleLimit, over); err != nil {
+				if err := s.attack.run(f.target.addr, f.target.limit, over); err != nil {
 					failures <- fmt.Errorf("connection %d: %w", s.number, err)
 					return
 				}
