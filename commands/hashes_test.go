@@ -122,7 +122,7 @@ func pairsOf(t *testing.T, data string) map[string]string {
 }
 
 // textsOf reads all strings of a reply, however nested.
-func textsOf(t *testing.T, data []byte) []string {
+func textsOf(t testing.TB, data []byte) []string {
 	t.Helper()
 	var texts []string
 	for len(data) > 0 {

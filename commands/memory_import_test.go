@@ -16,7 +16,7 @@ import (
 // seqMember is what a copy cannot have: batches are numbered where they are made.
 var seqMember = regexp.MustCompile(`"seq":\d+,`)
 
-func exported(t *testing.T, c *testClient, scope string) []string {
+func exported(t testing.TB, c *testClient, scope string) []string {
 	t.Helper()
 	return bulks(t, c.say("MEM.EXPORT", scope, "WITHHISTORY", "COUNT", "1000"))[1:]
 }

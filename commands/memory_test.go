@@ -19,7 +19,7 @@ import (
 // many records, many clients at once, and what replies wait for.
 
 // bulks are the strings of a reply, in order.
-func bulks(t *testing.T, data string) []string {
+func bulks(t testing.TB, data string) []string {
 	t.Helper()
 	var list []string
 	for rest := []byte(data); len(rest) > 0; {

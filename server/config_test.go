@@ -332,3 +332,27 @@ func TestConfigGet(t *testing.T) {
 		t.Error("requirepass is no secret, or port is")
 	}
 }
+
+// FuzzConfig: whatever redis.conf says, reading it ends, and what it sets can be
+// asked for.
+func FuzzConfig(f *testing.F) {
+	for _, text := range []string{
+		"port 7000\nbind 127.0.0.1 -::1", "maxmemory 100mb\nsave 10 1 20 2\nsave \"\"", "client-output-buffer-limit pubsub 1mb 2k 3", "user a on >x ~* +@all",
+		"notify-keyspace-events KEA", "rename-command get \"\"", "oom-score-adj-values 0 200 800", "latency-tracking-info-percentiles 50 99.9", "appendonly", "port \"7000", "# nothing\n\n\x00",
+		"maxmemory-clients 5%\ntimeout 18446744073709551616", "io-threads -1", "replicaof no one",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if strings.Contains(strings.ToLower(text), "include") {
+			return // files are not what is tested
+		}
+		c, err := Load([]string{"-"}, strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		if n := len(c.Get([]string{"*"}, globAll)); n < 100 {
+			t.Fatalf("%q: %d directives", text, n)
+		}
+	})
+}

@@ -268,3 +268,31 @@ func FuzzRules(f *testing.F) {
 		}
 	})
 }
+
+// FuzzLoad: whatever a file of users says, it is taken whole or not at all, and what
+// it makes can be written and read again.
+func FuzzLoad(f *testing.F) {
+	for _, text := range []string{
+		"user default on nopass ~* &* +@all\n", "user a on >x ~a* -@all +get\nuser b off", "user a (+get ~a) (+set %W~b)", "user a\r\n\r\n  user b on", "user", "user a +nosuch",
+		"user a #" + strings.Repeat("0", 64), "user \"a b\" on", "user a on\nuser a on", "user a reset resetkeys ~\xff",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		u := NewUsers(testCatalog())
+		before := u.Text()
+		if _, err := u.Load("f", text); err != nil {
+			if u.Text() != before {
+				t.Fatalf("%q is refused and changed the users", text)
+			}
+			return
+		}
+		if strings.ContainsAny(text, "\v\f\x00\"'") || strings.Contains(text, "))") {
+			return // names and patterns that the form of the file cannot hold, as in Redis
+		}
+		written := u.Text()
+		if _, err := u.Load("f", written); err != nil || u.Text() != written {
+			t.Fatalf("%q: %v, becomes %q", written, err, u.Text())
+		}
+	})
+}

@@ -452,3 +452,50 @@ func BenchmarkRun(b *testing.B) {
 		})
 	}
 }
+
+// FuzzFormats: what the libraries read from bytes they refuse or read; what they
+// wrote themselves they read as the same.
+func FuzzFormats(f *testing.F) {
+	for _, data := range []string{
+		`[1,{"a":null,"b":[true,1e3]}]`, `"\ud83d\ude00\u00"`, strings.Repeat("[", 1200), `{"a":1,"a":2}`, "-1.5e-300", "nul",
+		"\x93\x01\xa1a\x81\xa1k\xc3", "\xcf\xff\xff\xff\xff\xff\xff\xff\xff", "\xdd\xff\xff\xff\xff", "\xdb\xff\xff\xff\xff", "\xca\x7f\xc0\x00\x00", "\xdf\x7f\xff\xff\xff\x01", strings.Repeat("\x91", 300),
+		"\x00\x00\x00\x01abcdefgh",
+	} {
+		f.Add([]byte(data), ">I4c0!8bhlsfd")
+		f.Add([]byte(data), "%5.2f%s%q%x")
+		f.Add([]byte(data), "[^a-z]*(%d+)%b()")
+	}
+	in := newTestInterpreter()
+	f.Fuzz(func(t *testing.T, data []byte, format string) {
+		if strings.Count(format, "*")+strings.Count(format, "+")+strings.Count(format, "-") > 3 || len(data) > 4000 || len(format) > 60 {
+			return // patterns cost time, as they do in Lua
+		}
+		got := run(t, in, `
+			local data, format = KEYS[1], KEYS[2]
+			local function again(name, decode, encode, ...)
+				local fine, value = pcall(decode, data)
+				if not fine then return end
+				local written, text = pcall(encode, value)
+				if not written then return end
+				local read, value = pcall(decode, text)
+				if not read then return name .. ' does not read ' .. text .. ': ' .. tostring(value) end
+				local _, text2 = pcall(encode, value)
+				if #text2 ~= #text then return name .. ': ' .. text .. ' becomes ' .. tostring(text2) end
+			end
+			local wrong = again('cjson', cjson.decode, cjson.encode) or again('cmsgpack', cmsgpack.unpack, cmsgpack.pack)
+			if wrong then return wrong end
+			pcall(cmsgpack.unpack_limit, data, 2, 0)
+			pcall(cmsgpack.unpack_one, data, 1)
+			pcall(struct.unpack, format, data)
+			pcall(struct.size, format)
+			pcall(struct.pack, format, 1, data, 2, data, 3)
+			pcall(string.format, format, 1, data, 2)
+			pcall(string.find, data, format)
+			pcall(string.gsub, data, format, '%0%1')
+			pcall(loadstring, data)
+			return 'fine'`, string(data), format)
+		if got != "fine" {
+			t.Fatalf("%q, %q: %q", data, format, got)
+		}
+	})
+}

@@ -2,6 +2,7 @@ package quoting
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 )
 
@@ -24,4 +25,24 @@ func TestEqualFold(t *testing.T) {
 			t.Errorf("%q and %q are equal: %t", test.a, test.b, !test.want)
 		}
 	}
+}
+
+// FuzzSplit: any line ends, and the words that it has come back when they are quoted.
+func FuzzSplit(f *testing.F) {
+	for _, line := range []string{"", "SET a b\r\n", `a "b c" 'd\'e'`, `"\x00\xff\n"`, `"a`, `'a`, `"a"b`, "a\x00b", `"\x4`, "\v\f a", `\`, `"\`} {
+		f.Add([]byte(line))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		words, ok := Split(line)
+		if !ok {
+			return
+		}
+		var again []byte
+		for _, word := range words {
+			again = append(AppendQuoted(again, string(word)), ' ')
+		}
+		if got, ok := Split(again); !ok || !slices.EqualFunc(got, words, bytes.Equal) {
+			t.Fatalf("%q has %q, and quoted again %q", line, words, got)
+		}
+	})
 }
