@@ -74,12 +74,12 @@ func (p *pause) holds(writes bool, wake func()) bool {
 
 // paused says whether a command that was admitted waits for the end of a pause; the
 // session is then blocked.
-func (s *Session) paused(c *Command) bool {
+func (s *Session) paused(c *Command, argv [][]byte) bool {
 	pause := &s.Core.pause
 	if !pause.on.Load() {
 		return false
 	}
-	writes := c.Flags&(Write|MayReplicate) != 0 || c.is(Executes) && s.multi.has(Write|MayReplicate)
+	writes := s.flags(c, argv)&(Write|MayReplicate) != 0
 	if !pause.holds(writes, func() { s.Peer.Resume(nil) }) {
 		return false
 	}

@@ -122,6 +122,12 @@ type Command struct {
 	// projects says which lines show records through the lens of the transaction,
 	// so that they may be read by grants of members; nil: none.
 	projects func(argv [][]byte) bool
+	// declared says what the script or function that a line names declares of itself;
+	// nil: the command runs none.
+	declared func(k *Core, name []byte) scriptDeclaration
+	// unscripted says what stands against a line of the command in a script, though
+	// the command is for scripts; nil: nothing.
+	unscripted func(word []byte, args [][]byte) error
 	// named visits the keys and scopes that options of a line name.
 	named func(argv [][]byte, visit func(text []byte, flags grammar.KeyFlags))
 	subs  map[string]*Command

@@ -44,6 +44,10 @@ type Core struct {
 	// (write-timeout-ms).
 	WriteTimeout func() time.Duration
 
+	// ReplicasWanted says that writes are refused without replicas, of which there are
+	// none (min-replicas-to-write).
+	ReplicasWanted atomic.Bool
+
 	// Observation is what is recorded of commands as they run.
 	Observation Observation
 

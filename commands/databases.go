@@ -64,7 +64,10 @@ func runSwapDB(tx *engine.Tx, p *swapParams, w *reply.Writer) error {
 
 // flushParams: the memory of what is flushed is always given back in the
 // background; the words say what INFO tells of it.
-type flushParams struct{ async, sync bool }
+type flushParams struct {
+	async, sync bool
+	more        bool // there were more words than one
+}
 
 func (p *flushParams) flush(tx *engine.Tx, db int) {
 	if p.async {

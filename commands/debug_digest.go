@@ -196,7 +196,8 @@ func debugDigestValue(s *Session, args [][]byte, w *reply.Writer) error {
 // debugObject answers in Redis's form; there is no address of a value to show.
 func debugObject(s *Session, args [][]byte, w *reply.Writer) error {
 	return s.within((*engine.Tx).LockAll, func(tx *engine.Tx) error {
-		tx.NoTouch = true
+		defer func(noTouch bool) { tx.NoTouch, tx.SeesExpired = noTouch, false }(tx.NoTouch)
+		tx.NoTouch, tx.SeesExpired = true, true
 		key := args[0]
 		if !tx.Exists(key) {
 			return ErrNoSuchKey

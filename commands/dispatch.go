@@ -41,11 +41,11 @@ func (s *Session) Execute(out []byte, argv [][]byte) ([]byte, Next) {
 		return w.Bytes()[:mark], s.next
 	} else if err != nil {
 		s.reject(c, err, argv)
-	} else if s.paused(c) {
+	} else if s.paused(c, argv) {
 		s.current = nil
 		return w.Bytes()[:mark], s.next
 	} else if s.multi.open && !c.is(Immediate) {
-		s.multi.add(c, argv)
+		s.multi.add(c, argv, s.Core.flagsOf(c, argv))
 		w.Status("QUEUED")
 	} else {
 		s.LastCommand = c
@@ -101,8 +101,11 @@ func (s *Session) admit(c *Command, argv [][]byte) error {
 	if err := s.heldUp(c); err != nil || s.next == Retry {
 		return err
 	}
-	if err := s.admitMemory(c); err != nil {
+	if err := s.admitMemory(c, argv); err != nil {
 		return err
+	}
+	if s.Core.ReplicasWanted.Load() && s.flags(c, argv)&Write != 0 {
+		return errNoReplicas
 	}
 	if s.Proto == 2 && s.subscribed() && !c.is(Subscribed) {
 		return errSubscribed(c)

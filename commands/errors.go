@@ -241,6 +241,7 @@ const (
 	errScriptRefused     Error = "ERR This Redis command is not allowed from script"
 	errScriptReadOnly    Error = "ERR Write commands are not allowed from read-only scripts."
 	errScriptWriteFlag   Error = "ERR Can not execute a script with write flag using *_ro command."
+	errNoReplicas        Error = "NOREPLICAS Not enough good replicas to write."
 	errScriptOOM         Error = "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'"
 	errScriptDenied            = "ERR The user executing the script can't "
 	errScriptBeyondLocks Error = "ERR the script reached a key that its text does not name; it was stopped"
@@ -564,6 +565,11 @@ func errGeoPoint(p geohash.Point) error {
 // errGeoStore is why a search that stores cannot show more than members.
 func errGeoStore(what string) error {
 	return Error("ERR " + what + " is not compatible with WITHDIST, WITHHASH and WITHCOORD options")
+}
+
+// errReadBlock is why a script cannot wait for a stream (t_stream.c xreadCommand).
+func errReadBlock(word []byte) error {
+	return Error("ERR " + string(upToNul(word)) + " command is not allowed with BLOCK option from scripts")
 }
 
 // errGeoOneOf is what a search says once. Redis ends it with the command's name as

@@ -17,7 +17,7 @@ func fcallCommand() *Command {
 	return onSession(Declaration{
 		Name: "fcall", Family: Scripting, Since: "7.0.0", Complexity: "Depends on the function that is executed.",
 		Summary: "Invoke a function",
-		Flags:   evalFlags, Lock: LockAll, Reply: reply.Any(),
+		Flags:   evalFlags | MayReplicate, Lock: LockAll, Reply: reply.Any(),
 	}, fcallGrammar(anyWrite, anyWriteNotes), func(s *Session, p *evalParams, w *reply.Writer) error {
 		return s.callFunction(p, false, w)
 	})
@@ -37,9 +37,23 @@ func fcallGrammar(flags grammar.KeyFlags, notes string) *grammar.Grammar {
 	return evalGrammar("function", flags, notes, "Bad number of keys provided")
 }
 
+// declaredByFunction is what the function of FCALL says of itself.
+func declaredByFunction(k *Core, name []byte) scriptDeclaration {
+	f := k.functionNamed(name)
+	if f == nil {
+		return scriptDeclaration{none: true}
+	}
+	return scriptDeclaration{flags: f.flags}
+}
+
+// functionNamed is a function, or nil.
+func (k *Core) functionNamed(name []byte) *function {
+	return k.functionSet().functions[strings.ToLower(string(name))]
+}
+
 func (s *Session) callFunction(p *evalParams, readOnly bool, w *reply.Writer) error {
 	s.showScript(p)
-	f := s.Core.functionSet().functions[strings.ToLower(string(p.script))]
+	f := s.Core.functionNamed(p.script)
 	if f == nil {
 		return errNoFunction
 	}
@@ -135,8 +149,11 @@ func functionFlushCommand() *Command {
 		Summary: "Deleting all functions",
 		Flags:   NoScript | Write, Lock: LockAll, Tips: []string{"request_policy:all_shards", "response_policy:all_succeeded"},
 		Reply: reply.OK(),
-	}, flushModeGrammar("ERR FUNCTION FLUSH only supports SYNC|ASYNC option", ""),
-		func(s *Session, _ *flushParams, w *reply.Writer) error {
+	}, flushModeGrammar("ERR FUNCTION FLUSH only supports SYNC|ASYNC option", "", true),
+		func(s *Session, p *flushParams, w *reply.Writer) error {
+			if p.more {
+				return errSubcommand
+			}
 			err := s.onFunctions(func(*functionSet) (*functionSet, error) { return newFunctionSet(), nil })
 			if err == nil {
 				w.OK()
@@ -255,6 +272,7 @@ const dumpLibrary = 245
 type functionRestoreParams struct {
 	payload []byte
 	policy  uint8
+	more    bool // there was more behind the policy
 }
 
 const (
@@ -280,7 +298,8 @@ func functionRestoreCommand() *Command {
 func parseRestorePolicy(p *functionRestoreParams, args [][]byte) (int, *grammar.Error) {
 	switch {
 	case len(args) > 1:
-		return 0, grammar.Fail(grammar.Other, string(errUsage("FUNCTION", []byte("restore")).(Error)))
+		p.more = true
+		return len(args), nil
 	case equalFold(args[0], "flush"):
 		p.policy = restoreFlush
 	case equalFold(args[0], "replace"):
@@ -292,6 +311,9 @@ func parseRestorePolicy(p *functionRestoreParams, args [][]byte) (int, *grammar.
 }
 
 func runFunctionRestore(s *Session, p *functionRestoreParams, w *reply.Writer) error {
+	if p.more {
+		return errSubcommand
+	}
 	libraries, err := s.Core.readLibraries(p.payload)
 	if err != nil {
 		return err

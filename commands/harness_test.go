@@ -78,6 +78,11 @@ func newTestServer(table *Table, options engine.Options) *testServer {
 				threshold, _ := strconv.ParseInt(ms, 10, 64)
 				core.Observation.LatencyMs.Store(threshold)
 			},
+			"min-replicas-to-write": func(count string) { core.ReplicasWanted.Store(count != "0") },
+			"maxmemory": func(size string) {
+				limit, _ := strconv.ParseInt(size, 10, 64)
+				core.Engine.Limits.MaxMemory.Store(limit)
+			},
 			"requirepass": core.Users.SetPassword,
 			"aclfile":     func(name string) { core.UserFile = &fakeUserFile{name: name} },
 		},
@@ -139,8 +144,9 @@ type testClient struct {
 	pushed  []byte
 	taken   int // how many of the bytes of the last reply were pushed
 	id      int64
-	blocks  bool // its last command waits
-	goesOn  bool // its command runs while others do
+	blocks  bool     // its last command waits
+	goesOn  bool     // its command runs while others do
+	again   [][]byte // the command line that it executes once it is resumed
 }
 
 func (s *testServer) connect(proto int) *testClient {
@@ -161,13 +167,25 @@ func (c *testClient) Refresh()    {}
 
 // do executes a command line and returns the bytes of its reply.
 func (c *testClient) do(argv ...[]byte) []byte {
-	c.taken = 0
+	c.taken, c.again = 0, nil
 	out, next := c.session.Execute(nil, argv)
-	if next == Park && !c.goesOn {
-		out = (<-c.resumed)(out)
+	if next == Retry || next == Postpone {
+		c.again = copyArgs(argv)
 	}
-	c.blocks = next == Block
+	if (next == Park || next == Retry) && !c.goesOn {
+		return c.resume(<-c.resumed, out)
+	}
+	c.blocks = next == Block || next == Postpone
 	return out
+}
+
+// resume does what the driver of a session does when it is resumed.
+func (c *testClient) resume(reply func(out []byte) []byte, out []byte) []byte {
+	c.blocks = false
+	if reply != nil {
+		return reply(out)
+	}
+	return append(out, c.do(c.again...)...)
 }
 
 // awake is what a client that blocked reads once it is served, nothing while it
@@ -175,12 +193,11 @@ func (c *testClient) do(argv ...[]byte) []byte {
 func (c *testClient) awake() []byte {
 	if c.goesOn {
 		c.goesOn = false
-		return (<-c.resumed)(nil)
+		return c.resume(<-c.resumed, nil)
 	}
 	select {
 	case reply := <-c.resumed:
-		c.blocks = false
-		return reply(nil)
+		return c.resume(reply, nil)
 	default:
 		return nil
 	}

@@ -18,6 +18,7 @@ type multi struct {
 	open    bool
 	spoiled bool
 	queue   []queued
+	flags   Flags // of all lines of the queue
 	bytes   int
 }
 
@@ -26,7 +27,8 @@ type queued struct {
 	argv    [][]byte
 }
 
-func (m *multi) add(c *Command, argv [][]byte) {
+func (m *multi) add(c *Command, argv [][]byte, flags Flags) {
+	m.flags |= flags
 	for _, a := range argv {
 		m.bytes += len(a)
 	}
@@ -42,14 +44,17 @@ func (m *multi) spoil() {
 
 func (m *multi) reset() { *m = multi{} }
 
-// has says whether a command of the queue has one of flags.
-func (m *multi) has(flags Flags) bool {
-	for i := range m.queue {
-		if m.queue[i].command.Flags&flags != 0 {
-			return true
-		}
+// has says whether a line of the queue has one of flags.
+func (m *multi) has(flags Flags) bool { return m.flags&flags != 0 }
+
+// flags are the flags of a line; of the one that runs the queue of MULTI, those of the
+// queue, too.
+func (s *Session) flags(c *Command, argv [][]byte) Flags {
+	flags := s.Core.flagsOf(c, argv)
+	if c.is(Executes) {
+		flags |= s.multi.flags
 	}
-	return false
+	return flags
 }
 
 // endMulti closes the transaction and forgets its watches.
@@ -204,9 +209,15 @@ func (s *Session) callInside(tx *engine.Tx, c *Command, argv [][]byte, at time.T
 	mark := s.writer.Mark()
 	tx.Next()
 	s.tx, tx.DB, tx.Lens, tx.Confined = tx, s.DB, s.lens, s.confined
+	tx.InScript = s.script != nil
 	var err error
 	s.words = argv[:c.words()]
-	if c.session != nil {
+	if tx.InScript && c.unscripted != nil {
+		err = c.unscripted(s.words[0], args)
+	}
+	if err != nil {
+		// It does not run.
+	} else if c.session != nil {
 		err = c.session(s, args, &s.writer)
 	} else {
 		err = c.data(tx, args, &s.writer)

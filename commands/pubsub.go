@@ -266,7 +266,7 @@ func messageNode() grammar.Node {
 	return grammar.Bytes("message", func(p *publishParams) *[]byte { return &p.message })
 }
 
-const publishFlags = PubSub | Loading | Stale | Fast
+const publishFlags = PubSub | Loading | Stale | Fast | MayReplicate
 
 func publishCommand() *Command {
 	return onSession(Declaration{

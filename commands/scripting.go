@@ -12,9 +12,18 @@ import (
 
 func scriptingCommands() []*Command {
 	return []*Command{
-		evalCommand(), evalShaCommand(), evalRoCommand(), evalShaRoCommand(), scriptCommand(),
-		fcallCommand(), fcallRoCommand(), functionCommand(),
+		declaring(evalCommand(), declaredByText), declaring(evalShaCommand(), declaredByDigest),
+		declaring(evalRoCommand(), declaredByText), declaring(evalShaRoCommand(), declaredByDigest),
+		scriptCommand(),
+		declaring(fcallCommand(), declaredByFunction), declaring(fcallRoCommand(), declaredByFunction),
+		functionCommand(),
 	}
+}
+
+// declaring says how what a command runs says what it may do.
+func declaring(c *Command, declared func(k *Core, name []byte) scriptDeclaration) *Command {
+	c.declared = declared
+	return c
 }
 
 // evalFlags are those of all commands that run scripts: what a script may do is
@@ -59,7 +68,7 @@ func evalCommand() *Command {
 	return onSession(Declaration{
 		Name: "eval", Family: Scripting, Since: "2.6.0", Complexity: evalComplexity,
 		Summary: "Execute a Lua script server side",
-		Flags:   evalFlags, Lock: LockAll, Reply: reply.Any(),
+		Flags:   evalFlags | MayReplicate, Lock: LockAll, Reply: reply.Any(),
 	}, evalGrammar("script", anyWrite, anyWriteNotes, ""), func(s *Session, p *evalParams, w *reply.Writer) error {
 		return s.evalText(p, false, w)
 	})
@@ -79,7 +88,7 @@ func evalShaCommand() *Command {
 	return onSession(Declaration{
 		Name: "evalsha", Family: Scripting, Since: "2.6.0", Complexity: evalComplexity,
 		Summary: "Execute a Lua script server side",
-		Flags:   evalFlags, Lock: LockAll, Reply: reply.Any(),
+		Flags:   evalFlags | MayReplicate, Lock: LockAll, Reply: reply.Any(),
 	}, evalGrammar("sha1", anyWrite, "", ""), func(s *Session, p *evalParams, w *reply.Writer) error {
 		return s.evalDigest(p, false, w)
 	})
@@ -178,7 +187,7 @@ func scriptFlushCommand() *Command {
 		Flags:   NoScript, Tips: []string{"request_policy:all_nodes", "response_policy:all_succeeded"},
 		History: []Change{{"6.2.0", "Added the `ASYNC` and `SYNC` flushing mode modifiers."}},
 		Reply:   reply.OK(),
-	}, flushModeGrammar("ERR SCRIPT FLUSH only support SYNC|ASYNC option", "6.2.0"),
+	}, flushModeGrammar("ERR SCRIPT FLUSH only support SYNC|ASYNC option", "6.2.0", false),
 		func(s *Session, _ *flushParams, w *reply.Writer) error {
 			s.Core.scripts.flush()
 			w.OK()

@@ -50,6 +50,54 @@ func scriptFlagOf(word string) (flag scriptFlags, ok bool) {
 	return 1 << max(at, 0), at >= 0
 }
 
+// scriptDeclaration is what a script or function says of itself.
+type scriptDeclaration struct {
+	flags scriptFlags
+	// none says that it says nothing, or is not there.
+	none bool
+}
+
+// flagsOf are the flags of a line: those of its command, but of a script or function
+// that says what it may do, what it says (script.c scriptFlagsToCmdFlags).
+func (k *Core) flagsOf(c *Command, argv [][]byte) Flags {
+	if c.declared == nil {
+		return c.Flags
+	}
+	said := c.declared(k, argv[c.words()])
+	if said.none {
+		return c.Flags
+	}
+	flags := c.Flags &^ (Stale | DenyOOM | Write | MayReplicate)
+	if said.flags&(scriptAllowOOM|scriptNoWrites) == 0 {
+		flags |= DenyOOM
+	}
+	if said.flags&scriptNoWrites == 0 {
+		flags |= Write
+	}
+	if said.flags&scriptAllowStale != 0 {
+		flags |= Stale
+	}
+	return flags
+}
+
+// declaredByText is what the script of EVAL says of itself.
+func declaredByText(k *Core, text []byte) scriptDeclaration {
+	if found := k.scripts.known(text); found != nil {
+		return scriptDeclaration{found.flags, found.plain}
+	}
+	flags, plain, _, err := readShebang(string(text))
+	return scriptDeclaration{flags, plain || err != nil}
+}
+
+// declaredByDigest is what the script of EVALSHA says of itself.
+func declaredByDigest(k *Core, digest []byte) scriptDeclaration {
+	found := k.scripts.ofDigest(digest)
+	if found == nil {
+		return scriptDeclaration{none: true}
+	}
+	return scriptDeclaration{found.flags, found.plain}
+}
+
 // words are the words of the flags that are set.
 func (f scriptFlags) words() (words []string) {
 	for i, word := range scriptFlagWords() {
@@ -100,13 +148,17 @@ func (x *scripts) ofDigest(digest []byte) *script {
 
 // ofText is the script that EVAL came with.
 func (x *scripts) ofText(text []byte) (*script, error) {
-	x.mu.RLock()
-	found := x.byText[string(text)]
-	x.mu.RUnlock()
-	if found != nil {
+	if found := x.known(text); found != nil {
 		return found, nil
 	}
 	return x.compile(string(text), false)
+}
+
+// known is the script of a text that was compiled, or nil.
+func (x *scripts) known(text []byte) *script {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.byText[string(text)]
 }
 
 // load is the script of a text, to be kept.

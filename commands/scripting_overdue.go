@@ -164,11 +164,11 @@ func (r *scriptRun) endOverdue() {
 		if !r.failed.Counted {
 			k.stats.Errors.Add(1)
 			k.stats.errors.count(line)
-			c.stats.failed.Add(1)
 		}
 		r.reply.Reset(r.reply.Bytes()[:0])
 		r.reply.ErrorLine(line)
 	}
+	r.countFailure(r.reply.Bytes())
 	s := r.caller
 	s.Peer.Resume(func(out []byte) []byte {
 		s.raise(r.gateSeq)

@@ -60,8 +60,8 @@ type scriptRun struct {
 	command *Command
 	state   *lua.State
 	tx      *engine.Tx
-	// readOnly refuses writes; lacking is why writes are refused for now (the disk),
-	// full that memory was short when the script began.
+	// readOnly refuses writes; lacking is why writes are refused for now (the disk, or
+	// no replicas), full that memory was short when the script began.
 	readOnly, full bool
 	lacking        error
 	// declared are the keys that the line names, if the client tracks what it reads.
@@ -153,7 +153,6 @@ func (r *scriptRun) execute() {
 		k := r.session.Core
 		k.stats.Errors.Add(1)
 		k.stats.errors.count(text)
-		r.command.stats.failed.Add(1)
 	}
 	r.endState()
 }
@@ -171,6 +170,7 @@ func (s *Session) endRun(run *scriptRun, w *reply.Writer) error {
 	defer s.Core.runs.Put(run)
 	if run.failed == nil {
 		w.Raw(run.reply.Bytes())
+		run.countFailure(run.reply.Bytes())
 		return nil
 	}
 	err := errScript(run.failed, run.name)
@@ -178,7 +178,15 @@ func (s *Session) endRun(run *scriptRun, w *reply.Writer) error {
 		return err
 	}
 	w.ErrorLine(string(err)) // the command that it came from was counted
+	run.command.stats.failed.Add(1)
 	return nil
+}
+
+// countFailure counts a call that answers an error, of which others know.
+func (r *scriptRun) countFailure(answer []byte) {
+	if len(answer) > 0 && answer[0] == '-' {
+		r.command.stats.failed.Add(1)
+	}
 }
 
 // prepareRun finds what stands against running a script (script.c
@@ -196,6 +204,9 @@ func (s *Session) prepareRun(run *scriptRun, about executableFacts, readOnly boo
 		run.lacking = s.Core.Engine.Ready() // EXEC has waited
 	} else if run.lacking = s.ready(); s.next == Retry {
 		return run.lacking
+	}
+	if run.lacking == nil && s.Core.ReplicasWanted.Load() {
+		run.lacking = errNoReplicas
 	}
 	switch {
 	case !writes:
@@ -255,13 +266,11 @@ func (r *scriptRun) admit(c *Command, argv [][]byte) error {
 			return errDeniedScript(denial)
 		}
 	}
-	if c.is(Write) {
-		switch {
-		case r.readOnly:
-			return errScriptReadOnly
-		case r.lacking != nil:
-			return r.lacking
-		}
+	if r.readOnly && c.Flags&(Write|MayReplicate) != 0 {
+		return errScriptReadOnly
+	}
+	if c.is(Write) && r.lacking != nil {
+		return r.lacking
 	}
 	if c.is(DenyOOM) && r.full && !r.wrote.Load() && (r.plain || r.flags&scriptAllowOOM == 0) {
 		return ErrOOM

@@ -213,11 +213,15 @@ func runBgRewriteAOF(s *Session, _ *noParams, w *reply.Writer) error {
 	return nil
 }
 
-// flushModeGrammar is one optional word; anything else is answered with text.
-func flushModeGrammar(text, since string) *grammar.Grammar {
+// flushModeGrammar is one optional word; anything else is answered with text. More
+// words than one are, too, unless moreIsUsage: then the handler answers them.
+func flushModeGrammar(text, since string, moreIsUsage bool) *grammar.Grammar {
 	parse := func(p *flushParams, args [][]byte) (int, *grammar.Error) {
 		p.async, p.sync = equalFold(args[0], "async"), equalFold(args[0], "sync")
-		if len(args) > 1 || !p.async && !p.sync {
+		if p.more = len(args) > 1; p.more && moreIsUsage {
+			return len(args), nil
+		}
+		if p.more || !p.async && !p.sync {
 			return 0, grammar.Fail(grammar.Other, text)
 		}
 		return 1, nil

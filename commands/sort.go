@@ -97,8 +97,9 @@ func runSort(tx *engine.Tx, p *sortParams, w *reply.Writer) error {
 		return err
 	}
 	s := sorting{tx: tx, p: p, unsorted: p.constant, texts: []byte{}}
-	if s.unsorted && source.unordered && p.store != nil {
-		// What is stored must not depend on how a set is kept (sort.c).
+	if s.unsorted && source.unordered && (p.store != nil || tx.InScript) {
+		// What is stored, or what a script sees, must not depend on how a set is kept
+		// (sort.c).
 		s.unsorted, p.by, p.alpha = false, nil, true
 	}
 	first, count := p.limits(source.length)

@@ -21,6 +21,9 @@ type readParams struct {
 	group, consumer []byte
 	forget          bool // NOACK
 	words           [][]byte
+	// scripted says that a script asks, so that reading ends where it may not wait;
+	// waits, that it ended there.
+	scripted, waits bool
 }
 
 // readBlockedMax is how many entries a client gets that waited without COUNT
@@ -39,6 +42,10 @@ func (p *readParams) parse(args [][]byte, grouped bool) (int, *grammar.Error) {
 		word, left := upToNul(args[i]), len(args)-1-i
 		switch {
 		case equalFold(word, "block") && left > 0:
+			if p.scripted {
+				p.waits = true
+				return 0, grammar.Fail(grammar.Other, "")
+			}
 			i++
 			if err := p.block(args[i]); err != nil {
 				return 0, err
@@ -75,6 +82,19 @@ func (p *readParams) parse(args [][]byte, grouped bool) (int, *grammar.Error) {
 		}
 	}
 	return 0, grammar.Fail(grammar.Syntax, "")
+}
+
+// refusingBlock refuses lines with BLOCK in scripts, at the place where options are
+// read up to it.
+func refusingBlock(c *Command, grouped bool) *Command {
+	c.unscripted = func(word []byte, args [][]byte) error {
+		p := readParams{scripted: true}
+		if p.parse(args, grouped); p.waits {
+			return errReadBlock(word)
+		}
+		return nil
+	}
+	return c
 }
 
 func (p *readParams) block(arg []byte) *grammar.Error {
@@ -140,7 +160,7 @@ func readEntryShape() reply.Shape {
 }
 
 func xReadCommand() *Command {
-	return onData(Declaration{
+	return refusingBlock(onData(Declaration{
 		Name: "xread", Family: Streams, Since: "5.0.0",
 		Complexity: "For each stream mentioned: O(N) with N being the number of elements being returned, it means that XREAD-ing with a fixed COUNT is O(1). Note that when the BLOCK option is used, XADD will pay O(M) time in order to serve the M clients blocked on the stream getting new data.",
 		Summary:    "Return never seen elements in multiple streams, with IDs greater than the ones reported by the caller for each stream. Can block.",
@@ -148,11 +168,11 @@ func xReadCommand() *Command {
 		Reply:      readShape(),
 	}, grammar.Compile[readParams](
 		grammar.Custom("", (*readParams).parseRead, readNodes()...),
-	).WithKeys("STREAMS may be the name of a key, too", findReadKeys(grammar.RO|grammar.Access)), runRead)
+	).WithKeys("STREAMS may be the name of a key, too", findReadKeys(grammar.RO|grammar.Access)), runRead), false)
 }
 
 func xReadGroupCommand() *Command {
-	return onData(Declaration{
+	return refusingBlock(onData(Declaration{
 		Name: "xreadgroup", Family: Streams, Since: "5.0.0",
 		Complexity: "For each stream mentioned: O(M) with M being the number of elements returned. If M is constant (e.g. always asking for the first 10 elements with COUNT), you can consider it O(1). On the other side when XREADGROUP blocks, XADD will pay the O(N) time in order to serve the N clients blocked on the stream getting new data.",
 		Summary:    "Return new entries from a stream using a consumer group, or access the history of the pending entries for a given consumer. Can block.",
@@ -162,7 +182,7 @@ func xReadGroupCommand() *Command {
 		grammar.Custom("", (*readParams).parseReadGroup, append([]grammar.Node{
 			grammar.Block("group_consumer", grammar.Bytes[*readParams]("group", nil).Sample("g", "h"), grammar.Bytes[*readParams]("consumer", nil).Sample("c", "d")).After("GROUP"),
 		}, readNodes(grammar.Opt(grammar.Token[*readParams]("NOACK", nil)))...)...),
-	).WithKeys("STREAMS may be the name of a group or key, too", findReadKeys(grammar.RO|grammar.Access)), runRead)
+	).WithKeys("STREAMS may be the name of a group or key, too", findReadKeys(grammar.RO|grammar.Access)), runRead), true)
 }
 
 // readSource is one of the streams that are read.

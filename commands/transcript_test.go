@@ -186,7 +186,7 @@ func play(t *testing.T, table *Table, lines []string, proto int, seen map[*Comma
 		proto := clients[name].session.Proto
 		answers[i] = answer{text: render(t, data, proto), replies: count(t, data)}
 		if clients[name].blocks {
-			answers[i].waiting = len(s.core.blocked.byID)
+			answers[i].waiting = len(s.core.blocked.byID) + len(s.core.pause.asleep)
 		}
 		own := data[clients[name].taken:]
 		if c := table.find(argv); c != nil && !bytes.HasPrefix(own, []byte("-")) && string(own) != "+QUEUED\r\n" {

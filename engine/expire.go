@@ -317,7 +317,7 @@ func (tx *Tx) expireFirst(db int, ks *keyspace, first deadline) {
 
 // expired says whether an entry's deadline has passed at the transaction's time.
 func (tx *Tx) expired(x table.Entry) bool {
-	return past(x.DeadlineMs(), tx.now) && !tx.replaying
+	return past(x.DeadlineMs(), tx.now) && !tx.replaying && !tx.SeesExpired
 }
 
 // Past says whether deadlineMs has passed at the transaction's time; 0 never

@@ -29,6 +29,12 @@ type Tx struct {
 	// NoTouch leaves the access time of keys alone (CLIENT NO-TOUCH, OBJECT,
 	// DEBUG, and commands that only look at metadata).
 	NoTouch bool
+	// SeesExpired says that keys are there until they are removed, though their deadlines
+	// have passed (DEBUG OBJECT).
+	SeesExpired bool
+	// InScript says that a script asks, whose results must not depend on how values are
+	// kept.
+	InScript bool
 	// Lens is what the actor may see of records; nil: everything.
 	Lens *memory.Lens
 	// Confined says that the actor may not read keys of whatever name: those whose
@@ -85,7 +91,8 @@ func (tx *Tx) Done() {
 		panic("engine: transaction returned with locks held, or a draft")
 	}
 	tx.batch.Reset()
-	tx.Actor, tx.DB, tx.NoTouch, tx.Lens, tx.Confined = Actor{}, 0, false, nil, false
+	tx.Actor, tx.DB, tx.NoTouch, tx.InScript, tx.Lens, tx.Confined = Actor{}, 0, false, false, nil, false
+	tx.SeesExpired = false
 	tx.replaying, tx.restoring, tx.gateSeq, tx.seq, tx.place = false, false, 0, 0, Place{}
 	tx.record.clear()
 	tx.events = tx.events[:0]

@@ -62,6 +62,7 @@ func applyLimits(config *Config, core *commands.Core) {
 		limits.SetEvents(next.KeyspaceEvents)
 		limits.SetPolicy(next.MaxMemoryPolicy)
 		limits.Samples.Store(int64(next.MaxMemorySamples))
+		core.ReplicasWanted.Store(next.ReplicasWanted > 0 && next.ReplicasLagMax > 0)
 		core.Engine.MakeRoom()
 		core.LimitTracked(next.TrackingKeysMax)
 		return nil
@@ -75,7 +76,8 @@ func applyLimits(config *Config, core *commands.Core) {
 		"stream-node-max-entries", "stream-node-max-bytes",
 		"maxmemory", "maxmemory-policy", "maxmemory-samples",
 		"proto-max-bulk-len", "mem-consent", "tracking-table-max-keys",
-		"notify-keyspace-events")
+		"notify-keyspace-events",
+		"min-replicas-to-write", "min-replicas-max-lag")
 }
 
 // applyObservation keeps what is recorded as the directives say.

@@ -171,6 +171,10 @@ var directives = []directive{
 		bind: func(s *Settings, v value) { s.Bind = v.words }},
 	{name: "latency-tracking-info-percentiles", kind: special, initial: "50 99 99.9", flags: multi, parse: parsePercentiles, rewrite: rewriteWords,
 		bind: func(s *Settings, v value) { s.LatencyPercentiles = percentiles(v.words) }},
+	{name: "min-replicas-to-write", alias: "min-slaves-to-write", kind: integer, initial: "0", low: 0, high: math.MaxInt32,
+		bind: func(s *Settings, v value) { s.ReplicasWanted = v.number }},
+	{name: "min-replicas-max-lag", alias: "min-slaves-max-lag", kind: integer, initial: "10", low: 0, high: math.MaxInt32,
+		bind: func(s *Settings, v value) { s.ReplicasLagMax = v.number }},
 
 	// Redis's, accepted without effect: what they tune does not exist here, or
 	// is always on.
@@ -259,8 +263,6 @@ var directives = []directive{
 	{name: "key-load-delay", kind: integer, initial: "0", low: math.MinInt32, high: math.MaxInt32, flags: hidden},
 	{name: "active-expire-effort", kind: integer, initial: "1", low: 1, high: 10},
 	{name: "hz", kind: integer, initial: "10", low: 0, high: math.MaxInt32},
-	{name: "min-replicas-to-write", alias: "min-slaves-to-write", kind: integer, initial: "0", low: 0, high: math.MaxInt32},
-	{name: "min-replicas-max-lag", alias: "min-slaves-max-lag", kind: integer, initial: "10", low: 0, high: math.MaxInt32},
 	{name: "watchdog-period", kind: integer, initial: "0", low: 0, high: math.MaxInt32, flags: hidden},
 	{name: "repl-diskless-sync-max-replicas", kind: integer, initial: "0", low: 0, high: math.MaxInt32},
 	{name: "socket-mark-id", kind: integer, initial: "0", low: 0, high: math.MaxUint32, unsigned: true, flags: immutable},

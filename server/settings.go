@@ -110,6 +110,9 @@ type Settings struct {
 	TrackingKeysMax int64
 	BusyReplyMs     int64
 
+	// ReplicasWanted is how many replicas that lag at most ReplicasLagMax seconds writes
+	// need; 0 of either is none.
+	ReplicasWanted, ReplicasLagMax int64
 	// SlowLogMicroseconds is -1 for never.
 	SlowLogMicroseconds int64
 	SlowLogMax          int64
