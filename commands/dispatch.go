@@ -32,29 +32,41 @@ func (s *Session) Execute(out []byte, argv [][]byte) ([]byte, Next) {
 	} else {
 		c = s.find(argv)
 	}
-	err := s.admit(c, argv)
+	err := error(nil)
+	goesOn := s.exec.tx != nil // the line is the EXEC that is under way
+	if !goesOn {
+		err = s.admit(c, argv)
+	}
 	if s.tracking != nil {
 		s.takePushed() // of keys that had to go to make room
 	}
 	if s.next == Retry { // once the script that is overdue has ended
-		s.current = nil
-		return w.Bytes()[:mark], s.next
+		return s.putOff(mark)
 	} else if err != nil {
 		s.reject(c, err, argv)
-	} else if s.paused(c, argv) {
-		s.current = nil
-		return w.Bytes()[:mark], s.next
+	} else if !goesOn && s.paused(c, argv) {
+		return s.putOff(mark)
 	} else if s.multi.open && !c.is(Immediate) {
 		s.multi.add(c, argv, s.Core.flagsOf(c, argv))
 		w.Status("QUEUED")
 	} else {
 		s.LastCommand = c
 		s.call(c, argv)
+		if s.next == Retry {
+			return s.putOff(mark)
+		}
 	}
 	s.current = nil
 	s.endCaching(c)
 	s.filterReply(mark)
 	return w.Bytes(), s.next
+}
+
+// putOff answers nothing to a command that is executed again later, and counts then.
+func (s *Session) putOff(mark int) ([]byte, Next) {
+	s.current = nil
+	s.Core.stats.Commands.Add(-1)
+	return s.writer.Bytes()[:mark], s.next
 }
 
 // filterReply drops what CLIENT REPLY OFF or SKIP says the client will not
@@ -197,7 +209,10 @@ func (s *Session) onData(c *Command, args [][]byte) error {
 		}
 	}
 	tx := s.begin()
-	s.lock(tx, c, args)
+	tx.Yields = true
+	if s.lock(tx, c, args); gaveUp(tx) {
+		return s.yield(tx)
+	}
 	err := c.data(tx, args, &s.writer)
 	if pending, waits := err.(*wait); waits {
 		s.block(tx, c, args, pending)

@@ -38,7 +38,9 @@
 // (scriptRun) and through callInside, as those of EXEC do; what stands against them is
 // admit's in scripting_run.go. A script whose text names its keys locks their shards,
 // any other all (scripting_locks.go). One that may run long is run beside its driver
-// (scripting_overdue.go). Libraries of functions are facets of the server, by their
+// (scripting_overdue.go); an EXEC that has one stalls meanwhile (scripting_exec.go). Who
+// would wait for the locks of either is put off instead (engine's stall.go), so that a
+// driver can always be told SCRIPT KILL. Libraries of functions are facets of the server, by their
 // code; each state that runs their functions has loaded them by itself.
 //
 // # Rights

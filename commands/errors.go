@@ -279,10 +279,10 @@ const (
 	errBusyScript   Error = "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."
 	errBusyFunction Error = "BUSY Redis is busy running a script. You can only call FUNCTION KILL or SHUTDOWN NOSAVE."
 	errNotBusy      Error = "NOTBUSY No scripts in execution right now."
+	errPutOff       Error = "ERR the command is executed again later" // nobody reads it
 	errUnkillable   Error = "UNKILLABLE Sorry the script already executed write commands against the dataset. You can either wait the script termination or kill the server in a hard way using the SHUTDOWN NOSAVE command."
 
-	scriptKilledText  = "Script killed by user with SCRIPT KILL..."
-	scriptTooLongText = "Script inside EXEC ended after busy-reply-threshold"
+	scriptKilledText = "Script killed by user with SCRIPT KILL..."
 )
 
 func errCompileScript(cause error) error {

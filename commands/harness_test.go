@@ -218,3 +218,10 @@ func newTestClient(t testing.TB) (*testServer, *testClient) {
 	s := newTestServer(DefaultTable(), engine.Options{Pool: testPool()})
 	return s, s.connect(2)
 }
+
+// step is what a client reads when its line goes on and stops again.
+func (c *testClient) step() []byte {
+	reply := <-c.resumed
+	c.goesOn = true
+	return c.resume(reply, nil)
+}

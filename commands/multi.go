@@ -113,6 +113,13 @@ func execCommand() *Command {
 }
 
 func runExec(s *Session, _ *noParams, w *reply.Writer) error {
+	if s.exec.tx != nil {
+		command, before := s.Core.Table.find(s.words), time.Since(s.exec.began)
+		if s.resumeExec(w); s.exec.tx == nil {
+			command.stats.ns.Add(int64(before))
+		}
+		return nil
+	}
 	if !s.multi.open {
 		return ErrExecNoMulti
 	}
@@ -125,31 +132,62 @@ func runExec(s *Session, _ *noParams, w *reply.Writer) error {
 			return errExecAborted(err)
 		}
 	}
-	s.multi.reset()
-	defer s.Core.Engine.Unwatch(&s.watch)
 	if spoiled {
+		s.endMulti()
 		return ErrExecAbort
 	}
 	tx := s.begin()
-	s.lockQueue(tx, queue)
+	tx.Yields = true
+	if s.lockQueue(tx, queue); gaveUp(tx) {
+		return s.yield(tx)
+	}
+	s.multi.reset()
 	if tx.CheckWatch(&s.watch) {
 		tx.Commit()
 		tx.Done()
+		s.Core.Engine.Unwatch(&s.watch)
 		w.NullArray()
 		return nil
 	}
+	began := time.Now()
+	s.exec = execution{tx: tx, queue: queue, from: w.Mark(), began: began, at: began}
 	w.Array(len(queue))
-	at := time.Now()
-	for i := range queue {
-		at = s.callQueued(tx, &queue[i], at)
+	s.goOn(w)
+	return nil
+}
+
+// execution is an EXEC that runs.
+type execution struct {
+	tx    *engine.Tx // nil: none runs
+	queue []queued   // what is left of it
+	from  int        // where its reply begins
+	began time.Time
+	at    time.Time // when the command before ended
+	stalled
+}
+
+// goOn runs what is left of the queue, up to a script that takes too long.
+func (s *Session) goOn(w *reply.Writer) {
+	x := &s.exec
+	for len(x.queue) > 0 {
+		x.at = s.callQueued(x.tx, &x.queue[0], x.at)
+		if x.script != nil {
+			s.stall(w)
+			return
+		}
+		x.queue = x.queue[1:]
 	}
-	tx.Commit()
-	s.raise(tx.GateSeq())
-	tx.Done()
+	x.tx.Commit()
+	s.raise(x.tx.GateSeq())
+	x.tx.Done()
+	if x.stint.listed {
+		s.Core.removeStint(&x.stint)
+	}
+	s.Core.Engine.Unwatch(&s.watch)
+	s.exec = execution{}
 	if s.account.Limits() != nil {
 		s.Core.writeDenials()
 	}
-	return nil
 }
 
 // lockQueue locks all that the queue and the watched keys touch: the shards of
@@ -223,13 +261,32 @@ func (s *Session) callInside(tx *engine.Tx, c *Command, argv [][]byte, at time.T
 		err = c.data(tx, args, &s.writer)
 		s.noteRead(c, args)
 	}
+	if s.exec.script != nil {
+		s.tx = nil
+		s.exec.call = insideCall{c, argv, mark}
+		return at // it goes on when the script has ended
+	}
+	return s.endInside(insideCall{c, argv, mark}, err, at)
+}
+
+// insideCall is a command that runs inside a transaction that others made; from is
+// where its reply begins.
+type insideCall struct {
+	command *Command
+	argv    [][]byte
+	from    int
+}
+
+// endInside ends what callInside began.
+func (s *Session) endInside(x insideCall, err error, at time.Time) time.Time {
+	c, argv, args := x.command, x.argv, x.argv[x.command.words():]
 	if pending, waits := err.(*wait); waits {
 		pending.none(&s.writer)
 		err = nil
 	}
 	s.tx = nil
 	if err != nil {
-		s.writer.Truncate(mark)
+		s.writer.Truncate(x.from)
 		s.fail(c, err, args)
 		c.stats.failed.Add(1)
 	}
@@ -260,7 +317,10 @@ func runWatch(s *Session, p *watchParams, w *reply.Writer) error {
 		return ErrWatchInMulti
 	}
 	tx := s.begin()
-	tx.LockKeys(p.keys)
+	tx.Yields = true
+	if tx.LockKeys(p.keys); gaveUp(tx) {
+		return s.yield(tx)
+	}
 	tx.Watch(&s.watch, p.keys)
 	tx.Commit()
 	tx.Done()

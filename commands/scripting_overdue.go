@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -8,6 +9,7 @@ import (
 
 	"reminis/commands/grammar"
 	"reminis/commands/reply"
+	"reminis/engine"
 )
 
 // This file owns scripts that run long: who runs them while their session is parked,
@@ -20,6 +22,10 @@ import (
 // begins while a script is overdue, but those that are for just that (AllowBusy).
 // The others wait, as in Redis, and are an error once busy-reply-threshold has
 // passed.
+//
+// An EXEC with such a script stalls (scripting_exec.go): it goes on where it was, on
+// its driver, once the script has ended. It holds its locks until all of it is done, so
+// that others wait even while none of its scripts runs.
 //
 // Rejected: to run such scripts on the driver's goroutine, which takes half a
 // microsecond less; with one event loop nobody could then say SCRIPT KILL.
@@ -34,6 +40,7 @@ type overdue struct {
 	stage atomic.Int32
 	since time.Time
 	line  [][]byte // the command line; set when the run is overdue
+	own   stint    // of a script that is not part of an EXEC
 	// abandoned says that the server ends: what the script did is not to be kept.
 	abandoned atomic.Bool
 }
@@ -44,12 +51,30 @@ const (
 	stageEnded                // the script ended while the driver waited
 )
 
-// overdueScripts are the runs that are overdue.
+// stint is a transaction that is overdue: a script's, or that of an EXEC. Its fields are
+// guarded by the mutex of overdueScripts, but for listed, which only who runs the
+// transaction uses.
+type stint struct {
+	listed bool
+	run    *scriptRun // the script that runs now; nil between those of an EXEC
+	// abandoned says that the server ends while none runs.
+	abandoned bool
+}
+
+// overdueScripts are the transactions that are overdue.
 type overdueScripts struct {
 	count   atomic.Int32
 	mu      sync.Mutex
-	runs    []*scriptRun
+	stints  []*stint
 	waiting []func()
+}
+
+// stint is the transaction that the run is, or is part of.
+func (r *scriptRun) stint() *stint {
+	if r.exec != nil {
+		return &r.exec.stint
+	}
+	return &r.overdue.own
 }
 
 // scriptRunners are goroutines that run scripts, kept for the next.
@@ -101,8 +126,13 @@ func (r *scriptRunner) run() {
 			r.done <- struct{}{}
 			continue
 		}
-		run.endOverdue()
-		run.session.Core.runners.keep(r)
+		if k := run.session.Core; run.exec != nil {
+			run.caller.endStall()
+			k.runners.keep(r)
+		} else {
+			run.endOverdue()
+			k.runners.keep(r)
+		}
 	}
 }
 
@@ -123,12 +153,13 @@ func (s *Session) overseen(run *scriptRun, p *evalParams) (parked bool) {
 	})
 	if late {
 		o.line = copyArgs(s.scriptLine(p))
-		s.Core.overdue.add(run)
+		s.Core.overdue.begin(run.stint(), run)
 		if o.stage.CompareAndSwap(stageAwaited, stageParked) {
 			s.next = Park
 			return true
 		}
-		s.Core.overdue.remove(run)
+		s.Core.overdue.rest(run.stint())
+		s.Core.removeStint(&o.own)
 		<-r.done
 	}
 	r.late.Stop()
@@ -152,7 +183,7 @@ func (r *scriptRun) endState() {
 // endOverdue answers for a script whose session was parked.
 func (r *scriptRun) endOverdue() {
 	k := r.session.Core
-	k.overdue.remove(r)
+	k.removeStint(&r.overdue.own)
 	now := time.Now()
 	took := now.Sub(r.overdue.since)
 	c := k.Table.find(r.overdue.line)
@@ -176,29 +207,65 @@ func (r *scriptRun) endOverdue() {
 	})
 }
 
-func (x *overdueScripts) add(run *scriptRun) {
+// begin says that a script of a transaction is overdue. Who waits for that transaction
+// already looks again: it is another script that he waits for now.
+func (x *overdueScripts) begin(st *stint, run *scriptRun) {
 	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.runs = append(x.runs, run)
-	x.count.Store(int32(len(x.runs)))
-}
-
-// remove takes a run out, and has everybody who waited try again.
-func (x *overdueScripts) remove(run *scriptRun) {
-	x.mu.Lock()
-	for i, each := range x.runs {
-		if each == run {
-			x.runs = append(x.runs[:i], x.runs[i+1:]...)
-			break
+	st.run = run
+	if !st.listed {
+		st.listed = true
+		x.stints = append(x.stints, st)
+		x.count.Store(int32(len(x.stints)))
+		if len(x.stints) == 1 {
+			run.session.Core.Engine.Stall(true)
 		}
 	}
-	x.count.Store(int32(len(x.runs)))
 	waiting := x.waiting
 	x.waiting = nil
 	x.mu.Unlock()
 	for _, again := range waiting {
 		again()
 	}
+}
+
+// rest says that no script of the transaction runs.
+func (x *overdueScripts) rest(st *stint) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	st.run = nil
+}
+
+// removeStint takes a transaction out that has ended, and has everybody who waited try again.
+func (k *Core) removeStint(st *stint) {
+	x := &k.overdue
+	x.mu.Lock()
+	at := slices.Index(x.stints, st)
+	if at < 0 {
+		x.mu.Unlock()
+		return
+	}
+	x.stints = slices.Delete(x.stints, at, at+1)
+	*st = stint{}
+	x.count.Store(int32(len(x.stints)))
+	if len(x.stints) == 0 {
+		k.Engine.Stall(false)
+	}
+	waiting := x.waiting
+	x.waiting = nil
+	x.mu.Unlock()
+	for _, again := range waiting {
+		again()
+	}
+}
+
+// running is the script that others are told of, nil while none runs.
+func (x *overdueScripts) running() *scriptRun {
+	for _, st := range x.stints {
+		if st.run != nil {
+			return st.run
+		}
+	}
+	return nil
 }
 
 // heldUp keeps a command from running while a script is overdue: it waits (Retry), or
@@ -216,20 +283,38 @@ func (s *Session) heldUp(c *Command) error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if len(x.runs) == 0 {
+	if len(x.stints) == 0 {
 		return nil
 	}
 	again := onlyOnce(func() { s.Peer.Resume(nil) })
-	if limit := s.Core.busyTime(); limit > 0 && !allowed {
-		left := limit - time.Since(x.runs[0].overdue.since)
+	run := x.running()
+	if limit := s.Core.busyTime(); limit > 0 && !allowed && run != nil {
+		left := limit - time.Since(run.overdue.since)
 		if left <= 0 {
-			return x.runs[0].busy()
+			return run.busy()
 		}
 		time.AfterFunc(left, again)
 	}
 	x.waiting = append(x.waiting, again)
 	s.next = Retry
 	return nil
+}
+
+// gaveUp ends the locking of a transaction that Yields, and says whether it is to be
+// given up, too (yield).
+func gaveUp(tx *engine.Tx) bool {
+	tx.Yields = false
+	return tx.Refused()
+}
+
+// yield puts a command off that would have to wait for a script that is overdue: one
+// that became so after heldUp was asked. It is asked again.
+func (s *Session) yield(tx *engine.Tx) error {
+	tx.Commit()
+	tx.Done()
+	s.next = Retry
+	s.Peer.Resume(nil)
+	return errPutOff
 }
 
 // busyTime is busy-reply-threshold, 0 for no limit.
@@ -250,11 +335,10 @@ func (r *scriptRun) busy() error {
 func (x *overdueScripts) kill(function bool) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if len(x.runs) == 0 {
-		return errNotBusy
-	}
-	run := x.runs[0]
+	run := x.running()
 	switch {
+	case run == nil:
+		return errNotBusy
 	case run.wrote.Load():
 		return errUnkillable
 	case run.function != function:
@@ -271,13 +355,18 @@ func (x *overdueScripts) kill(function bool) error {
 func (x *overdueScripts) endFor(noSave bool) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, run := range x.runs {
-		if !noSave {
+	for _, st := range x.stints {
+		run := st.run
+		switch {
+		case !noSave && run != nil:
 			return run.busy()
-		}
-		if run.state != nil {
+		case !noSave:
+			return errBusyScript
+		case run != nil && run.state != nil:
 			run.overdue.abandoned.Store(true)
 			run.state.Stop(scriptKilledText)
+		default:
+			st.abandoned = true
 		}
 	}
 	return nil
@@ -317,15 +406,16 @@ func functionStatsCommand() *Command {
 		x := &s.Core.overdue
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		if len(x.runs) > 0 && !x.runs[0].function {
+		run := x.running()
+		if run != nil && !run.function {
 			return errBusyScript
 		}
 		w.Map(2)
 		w.BulkString("running_script")
-		if len(x.runs) == 0 {
+		if run == nil {
 			w.Null()
 		} else {
-			x.runs[0].write(w)
+			run.write(w)
 		}
 		set := s.Core.functionSet()
 		w.BulkString("engines")

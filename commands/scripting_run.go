@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"math"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -75,6 +74,7 @@ type scriptRun struct {
 	failed  *lua.Error
 	gateSeq uint64
 
+	exec    *execution // the EXEC that it is part of, if that waits for it
 	overdue overdue
 }
 
@@ -94,7 +94,7 @@ func (s *Session) scriptLine(p *evalParams) [][]byte {
 }
 
 // runScript runs a script in a transaction of its own, or in that of EXEC. If it
-// runs too long, the session is parked.
+// runs too long, the session is parked, or EXEC stalls.
 func (s *Session) runScript(x executable, p *evalParams, readOnly bool, w *reply.Writer) error {
 	run := s.Core.runs.Get().(*scriptRun)
 	if err := s.prepareRun(run, x.about(), readOnly); err != nil || s.next == Retry {
@@ -109,13 +109,19 @@ func (s *Session) runScript(x executable, p *evalParams, readOnly bool, w *reply
 	}
 	if s.tx != nil {
 		run.tx = s.tx
-		defer s.Core.limit(run).Stop()
-		run.execute()
-		run.tx.DB, run.tx.Lens = s.DB, s.lens
+		if s.runInside(run, p) {
+			return nil
+		}
 		return s.endRun(run, w)
 	}
 	run.tx = s.begin()
-	lockScript(run.tx, &run.locks, p.keys)
+	run.tx.Yields = true
+	if lockScript(run.tx, &run.locks, p.keys); gaveUp(run.tx) {
+		run.state.Release()
+		run.state = nil
+		s.Core.runs.Put(run)
+		return s.yield(run.tx)
+	}
 	if run.bounded {
 		run.complete()
 	} else if s.overseen(run, p) {
@@ -128,21 +134,28 @@ func (s *Session) runScript(x executable, p *evalParams, readOnly bool, w *reply
 	return s.endRun(run, w)
 }
 
-// limit ends a script inside EXEC once busy-reply-threshold has passed, unless it has
-// written. There the driver runs it itself, and with one event loop nobody could say
-// SCRIPT KILL.
-func (k *Core) limit(run *scriptRun) *time.Timer {
-	after := k.busyTime()
-	if run.bounded || after == 0 {
-		after = math.MaxInt64
-	}
-	return time.AfterFunc(after, func() {
-		k.overdue.mu.Lock()
-		defer k.overdue.mu.Unlock()
-		if run.state != nil && !run.wrote.Load() {
-			run.state.Stop(scriptTooLongText)
+// runInside runs a script in a transaction that others made, and reports whether it
+// took too long, so that EXEC stalls. One that runs where nobody waits for it (an EXEC
+// whose client has gone, a script that runs another) can take as long as it likes.
+func (s *Session) runInside(run *scriptRun, p *evalParams) (stalls bool) {
+	x := &s.exec
+	switch {
+	case x.tx == nil || run.bounded:
+		run.execute()
+	case x.orphaned:
+		run.overdue.line = copyArgs(s.scriptLine(p))
+		s.Core.overdue.begin(&x.stint, run)
+		run.execute()
+		s.Core.overdue.rest(&x.stint)
+	default:
+		run.exec = x
+		next := s.next
+		if s.overseen(run, p) {
+			x.script, x.next = run, next
+			return true
 		}
-	})
+	}
+	return false
 }
 
 // execute runs the script and gives its state back.
@@ -157,9 +170,12 @@ func (r *scriptRun) execute() {
 	r.endState()
 }
 
-// complete is execute for a transaction of the script's own.
+// complete is execute, and the end of the transaction if it is the script's own.
 func (r *scriptRun) complete() {
 	r.execute()
+	if r.exec != nil {
+		return
+	}
 	r.tx.Commit()
 	r.gateSeq = r.tx.GateSeq()
 	r.tx.Done()
@@ -195,7 +211,7 @@ func (s *Session) prepareRun(run *scriptRun, about executableFacts, readOnly boo
 	writes := !about.plain && about.flags&scriptNoWrites == 0 // it says that it may
 	run.executableFacts = about
 	run.readOnly = readOnly || !about.plain && !writes
-	run.failed, run.gateSeq = nil, 0
+	run.failed, run.gateSeq, run.exec = nil, 0, nil
 	run.wrote.Store(false)
 	run.overdue.stage.Store(stageAwaited)
 	run.overdue.since, run.overdue.line = time.Now(), nil

@@ -235,13 +235,17 @@ func flushModeGrammar(text, since string, moreIsUsage bool) *grammar.Grammar {
 }
 
 // within runs a handler's work on data: in the transaction of the EXEC that is
-// running, which holds all locks, or in one of its own.
+// running, which holds all locks, or in one of its own. The handler does nothing more
+// on an error: it may be that it is run again.
 func (s *Session) within(lock func(tx *engine.Tx), work func(tx *engine.Tx) error) error {
 	if s.tx != nil {
 		return work(s.tx)
 	}
 	tx := s.begin()
-	lock(tx)
+	tx.Yields = true
+	if lock(tx); gaveUp(tx) {
+		return s.yield(tx)
+	}
 	err := work(tx)
 	tx.Commit()
 	s.raise(tx.GateSeq())

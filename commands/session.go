@@ -74,6 +74,7 @@ type Session struct {
 	// command.
 	kept   int
 	tx     *engine.Tx // the transaction of the EXEC that is running, or nil
+	exec   execution
 	recent recent
 	batch  batch
 	// lockKeys finds what a line of several keys locks.
@@ -163,8 +164,15 @@ func (s *Session) InMulti() int {
 // Watching is the number of watched keys.
 func (s *Session) Watching() int { return s.watch.Len() }
 
-// Close forgets what others know of the session.
+// Close forgets what others know of the session. An EXEC that is under way is ended
+// first, as it happens whole; nobody waits for that.
 func (s *Session) Close() {
+	if !s.abandonExec() {
+		s.leave()
+	}
+}
+
+func (s *Session) leave() {
 	s.endBlocked()
 	s.endTracking()
 	s.Core.tracker.endpoints.remove(s.Peer.ID())

@@ -45,6 +45,7 @@ type Engine struct {
 
 	shards    [shardCount]shard
 	owners    owners
+	stall     stall
 	expiry    expiry
 	waits     waits
 	evictor   evictor
@@ -126,6 +127,7 @@ func Open(o Options) *Engine {
 		e.shards[i].spaces = make([]atomic.Pointer[keyspace], o.Databases)
 	}
 	e.owners.open(o.Databases, o.Memory)
+	e.stall.open()
 	e.expiry.open()
 	e.waits.open()
 	e.indexer.open()

@@ -32,6 +32,9 @@ type Tx struct {
 	// SeesExpired says that keys are there until they are removed, though their deadlines
 	// have passed (DEBUG OBJECT).
 	SeesExpired bool
+	// Yields says that locking gives up, rather than waits, where a transaction holds
+	// locks for long (Engine.Stall): whoever set it asks Refused after locking.
+	Yields bool
 	// InScript says that a script asks, whose results must not depend on how values are
 	// kept.
 	InScript bool
@@ -44,6 +47,7 @@ type Tx struct {
 	e         *Engine
 	now       int64
 	held      uint64 // shards locked
+	refused   bool   // see Yields
 	owned     []*Owner
 	batch     effect.Batch
 	replaying bool // effects come from the store: nothing is journaled or judged
@@ -92,7 +96,7 @@ func (tx *Tx) Done() {
 	}
 	tx.batch.Reset()
 	tx.Actor, tx.DB, tx.NoTouch, tx.InScript, tx.Lens, tx.Confined = Actor{}, 0, false, false, nil, false
-	tx.SeesExpired = false
+	tx.SeesExpired, tx.Yields, tx.refused = false, false, false
 	tx.replaying, tx.restoring, tx.gateSeq, tx.seq, tx.place = false, false, 0, 0, Place{}
 	tx.record.clear()
 	tx.events = tx.events[:0]
@@ -152,11 +156,25 @@ func (tx *Tx) lockMask(mask uint64) {
 		panic("engine: shards locked out of order")
 	}
 	for m := mask; m != 0; m &= m - 1 {
-		tx.e.shards[bits.TrailingZeros64(m)].mu.Lock()
+		mu := &tx.e.shards[bits.TrailingZeros64(m)].mu
+		if !tx.Yields {
+			mu.Lock()
+		} else if !mu.TryLock() && !tx.e.lockUnlessStalled(mu) {
+			for locked := mask &^ m; locked != 0; locked &= locked - 1 {
+				if i := bits.TrailingZeros64(locked); i < bits.TrailingZeros64(m) {
+					tx.e.shards[i].mu.Unlock()
+				}
+			}
+			tx.refused = true
+			return
+		}
 	}
 	tx.held |= mask
 	tx.widen()
 }
+
+// Refused says that locking gave up: nothing more is held than before.
+func (tx *Tx) Refused() bool { return tx.refused }
 
 // Holds says whether the shard of key is locked.
 func (tx *Tx) Holds(key []byte) bool { return tx.held&(1<<shardOf(key)) != 0 }
