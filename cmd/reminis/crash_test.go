@@ -184,7 +184,7 @@ func (c *crashRun) firmText() string {
 
 // indivisible says whether all of a line happens or nothing.
 func indivisible(words []string) bool {
-	return words[0] == "EXEC" || strings.HasPrefix(words[0], "MEM.") && !slices.Contains(words, "MIGRATE")
+	return words[0] == "EXEC" || words[0] == "EVAL" || words[0] == "FCALL" || words[0] == "FUNCTION" || strings.HasPrefix(words[0], "MEM.") && !slices.Contains(words, "MIGRATE")
 }
 
 // onDatabase says whether a line changes whole databases: that is not a change

@@ -111,7 +111,7 @@ func (g *generator) data() []string {
 	if g.r.IntN(12) < g.records {
 		return g.record()
 	}
-	switch g.r.IntN(28) {
+	switch g.r.IntN(32) {
 	case 0, 1, 2:
 		return g.setting()
 	case 3, 4, 5:
@@ -132,6 +132,8 @@ func (g *generator) data() []string {
 		return g.stream()
 	case 24, 25, 26:
 		return g.sortedSet()
+	case 27, 28, 29, 30:
+		return g.script()
 	}
 	return g.database()
 }

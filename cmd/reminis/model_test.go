@@ -37,6 +37,7 @@ type model struct {
 	databases []map[string]modelKey
 	spaces    []int // which owners each database has: SWAPDB exchanges them
 	rules     modelRules
+	libraries map[string]string // code by name
 	nowMs     int64
 	db        int
 
@@ -66,7 +67,7 @@ func truth(condition bool) string {
 }
 
 func newModel(databases int) *model {
-	m := &model{rules: newModelRules()}
+	m := &model{rules: newModelRules(), libraries: map[string]string{}}
 	for db := range databases {
 		m.databases = append(m.databases, map[string]modelKey{})
 		m.spaces = append(m.spaces, db)
@@ -78,7 +79,7 @@ func newModel(databases int) *model {
 // clone is the model's data in a session of its own.
 func (m *model) clone() *model {
 	c := newModel(0)
-	c.spaces, c.rules = slices.Clone(m.spaces), m.rules.clone()
+	c.spaces, c.rules, c.libraries = slices.Clone(m.spaces), m.rules.clone(), maps.Clone(m.libraries)
 	for _, keys := range m.databases {
 		copied := maps.Clone(keys)
 		for key, v := range copied {
@@ -114,6 +115,7 @@ func (m *model) define() {
 		"LPOP": m.lPop(true), "RPOP": m.lPop(false), "LLEN": m.lLen, "LRANGE": m.lRange, "LTRIM": m.lTrim, "LSET": m.lSet,
 		"LINSERT": m.lInsert, "LREM": m.lRem, "LMOVE": m.lMove,
 		"XADD": m.xAdd, "XDEL": m.xDel, "XLEN": m.xLen, "XGROUP": m.xGroup, "XREADGROUP": m.xReadGroup, "XACK": m.xAck,
+		"EVAL": m.eval, "FCALL": m.fCall, "FUNCTION": m.function,
 		"MEM.SCHEMA": m.schema, "MEM.POLICY": m.policy, "MEM.CONSENT": m.consent, "MEM.GRANT": m.grant, "MEM.REVOKE": m.revoke,
 	}
 }

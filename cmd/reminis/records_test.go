@@ -39,7 +39,7 @@ func recordKind(key string) string {
 // firm says whether what a line changes is fsynced before its reply.
 func firm(words []string) bool {
 	switch {
-	case isRule(words):
+	case isRule(words), words[0] == "FUNCTION":
 		return true
 	case isApply(words):
 		return appliedFirm(words)

@@ -199,7 +199,8 @@ func (m *model) revoke(args []string) string {
 	return truth(there)
 }
 
-// rulesText prints all rules.
+// rulesText prints all rules, and the libraries of functions, which are kept as they
+// are.
 func (m *model) rulesText() string {
 	var lines []string
 	for name, versions := range m.rules.schemas {
@@ -223,7 +224,7 @@ func (m *model) rulesText() string {
 			}
 		}
 	}
-	return rulesLines(lines)
+	return rulesLines(append(lines, m.libraryLines()...))
 }
 
 // rulesText prints all rules, as the model does.
@@ -263,7 +264,7 @@ func (w *world) rulesText() string {
 		}
 		tx.Done()
 	}
-	return rulesLines(lines)
+	return rulesLines(append(lines, w.libraryLines()...))
 }
 
 func rulesLines(lines []string) string {
