@@ -38,7 +38,7 @@ type Core struct {
 	// cache.
 	Checkpoint func() error
 	// Dial opens a connection to another server; its error is ErrRefused when nobody
-	// listens there.
+	// listens there. nil: there is no way to any.
 	Dial func(host, port string, within time.Duration) (Link, error)
 	// WriteTimeout is how long a write waits for a lagging disk
 	// (write-timeout-ms).

@@ -147,6 +147,9 @@ func (m *migration) send(nowMs int64) {
 }
 
 func (m *migration) connect() error {
+	if m.dial == nil {
+		return errMigrateConnect
+	}
 	link, err := m.dial(string(m.params.host), string(m.params.port), m.params.within())
 	switch {
 	case errors.Is(err, ErrRefused):

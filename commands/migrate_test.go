@@ -279,3 +279,13 @@ func TestMigrateToBadTargets(t *testing.T) {
 		}
 	}
 }
+
+// TestMigrateWithoutAWay: a processor that cannot reach anybody says so.
+func TestMigrateWithoutAWay(t *testing.T) {
+	server, client := newTestClient(t)
+	server.core.Dial = nil
+	client.say("SET", "k", "v")
+	if have := client.say("MIGRATE", "host", "1", "k", "0", "1000"); have != "-IOERR error or timeout connecting to the client\r\n" {
+		t.Error(have)
+	}
+}
