@@ -420,24 +420,33 @@ func (s *Session) announce(argv [][]byte) announced {
 	return a
 }
 
-// find is Table.find with a memory of one: clients send one command many times.
+// find is Table.find with a memory of two: clients send one command many times, or,
+// as scripts do, two in turn.
 func (s *Session) find(argv [][]byte) *Command {
 	word := argv[0]
-	if r := &s.recent; r.command != nil && len(word) == r.len && string(word) == string(r.word[:r.len]) {
-		return r.command
+	if s.recent[0].is(word) {
+		return s.recent[0].command
+	}
+	if s.recent[1].is(word) {
+		return s.recent[1].command
 	}
 	c := s.Core.Table.find(argv)
-	if c != nil && c.subs == nil && c.Parent == nil && len(word) <= len(s.recent.word) {
-		s.recent.command, s.recent.len = c, copy(s.recent.word[:], word)
+	if c != nil && c.subs == nil && c.Parent == nil && len(word) <= len(s.recent[0].word) {
+		s.recent[1] = s.recent[0]
+		s.recent[0].command, s.recent[0].len = c, copy(s.recent[0].word[:], word)
 	}
 	return c
 }
 
-// recent is the last command found, as the client spelt it.
+// recent is a command that was found lately, as the client spelt it.
 type recent struct {
 	command *Command
 	word    [16]byte
 	len     int
+}
+
+func (r *recent) is(word []byte) bool {
+	return r.command != nil && len(word) == r.len && string(word) == string(r.word[:r.len])
 }
 
 // take gives what was announced of the command that is about to run, or nil.

@@ -74,6 +74,8 @@ type scriptRun struct {
 	failed  *lua.Error
 	gateSeq uint64
 
+	unbarred bool // it could call what scripts may not
+
 	exec    *execution // the EXEC that it is part of, if that waits for it
 	overdue overdue
 }
@@ -233,15 +235,27 @@ func (s *Session) prepareRun(run *scriptRun, about executableFacts, readOnly boo
 	case run.full && about.flags&scriptAllowOOM == 0:
 		return errScriptOOM
 	}
-	run.session = Session{
-		Core: s.Core, Peer: s.Peer, Proto: 2, DB: s.DB, Name: s.Name, client: s.client, account: s.account,
-		Authenticated: s.Authenticated, NoTouch: s.NoTouch, script: run, writer: run.session.writer,
-		tracking: s.tracking, caching: s.caching, cachingOf: s.cachingOf,
-	}
+	run.beginSession(s)
 	run.caller, run.command = s, s.Core.Table.find(s.words)
 	run.reply.SetProto(s.Proto)
 	run.at = run.overdue.since
 	return nil
+}
+
+// beginSession makes the script's session what its client's is. What no command of a
+// script changes is left as it is: a session is large.
+func (r *scriptRun) beginSession(of *Session) {
+	s := &r.session
+	unbarred := of.Core.scripts.unbarred.Load()
+	if unbarred || r.unbarred {
+		*s = Session{writer: s.writer}
+	}
+	r.unbarred = unbarred
+	s.Core, s.Peer, s.script = of.Core, of.Peer, r
+	s.DB, s.Proto, s.next = of.DB, 2, Continue
+	s.Name, s.client, s.account = of.Name, of.client, of.account
+	s.Authenticated, s.NoTouch = of.Authenticated, of.NoTouch
+	s.tracking, s.caching, s.cachingOf = of.tracking, of.caching, of.cachingOf
 }
 
 // Call implements lua.Host.

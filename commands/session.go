@@ -75,7 +75,7 @@ type Session struct {
 	kept   int
 	tx     *engine.Tx // the transaction of the EXEC that is running, or nil
 	exec   execution
-	recent recent
+	recent [2]recent
 	batch  batch
 	// lockKeys finds what a line of several keys locks.
 	lockKeys keyFinder

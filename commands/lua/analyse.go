@@ -1,6 +1,10 @@
 package lua
 
-import "github.com/yuin/gopher-lua/ast"
+import (
+	"strconv"
+
+	"github.com/yuin/gopher-lua/ast"
+)
 
 // This file owns what can be known of a script before it runs: which commands it
 // calls, and whether it ends by itself. It must not know commands.
@@ -16,8 +20,9 @@ type Facts struct {
 	// Calls are all calls of commands in the script, if Known.
 	Calls []Call
 	Known bool
-	// Bounded says that the script has no loop, no function and no search for a
-	// pattern: it ends soon, whatever it is given.
+	// Bounded says that the script has no function, no search for a pattern, and no loop
+	// but such as count from number to number, for few turns: it ends soon, whatever it
+	// is given.
 	Bounded bool
 }
 
@@ -143,6 +148,41 @@ type collector struct {
 	trusted []*local // variables whose meaning was relied upon
 	hidden  bool     // commands may be called that are not in calls
 	loops   bool
+	turns   int // how often what is looked at now runs
+}
+
+// turnsMax is how often a statement of a script that is Bounded may run.
+const turnsMax = 100
+
+// numberFor is a loop that counts; what is looked at next is inside.
+func (c *collector) numberFor(st *ast.NumberForStmt) {
+	first, ok1 := constant(st.Init)
+	limit, ok2 := constant(st.Limit)
+	step, ok3 := 1, true
+	if st.Step != nil {
+		step, ok3 = constant(st.Step)
+	}
+	if !ok1 || !ok2 || !ok3 || step == 0 || (limit-first)/step >= turnsMax {
+		c.loop()
+		return
+	}
+	if c.turns *= max((limit-first)/step+1, 1); c.turns > turnsMax {
+		c.loop()
+	}
+}
+
+// constant is the whole number that an expression is, if it is written as one.
+func constant(e ast.Expr) (n int, ok bool) {
+	if minus, is := e.(*ast.UnaryMinusOpExpr); is {
+		n, ok = constant(minus.Expr)
+		return -n, ok
+	}
+	number, is := e.(*ast.NumberExpr)
+	if !is {
+		return 0, false
+	}
+	n64, err := strconv.ParseInt(number.Value, 10, 32)
+	return int(n64), err == nil
 }
 
 func (c *collector) loop()   { c.loops = true }

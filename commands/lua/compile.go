@@ -40,7 +40,7 @@ func compile(text, name string, env *environment) (script *Script, err error) {
 	if err != nil {
 		return nil, fromParser(name, text, err)
 	}
-	r := rewriter{env: env, facts: &collector{}}
+	r := rewriter{env: env, facts: &collector{turns: 1}}
 	r.chunk(chunk)
 	proto, err := lua.Compile(chunk, name)
 	if err != nil {

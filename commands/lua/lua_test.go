@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	lua "github.com/yuin/gopher-lua"
+
 	"reminis/commands/reply"
 )
 
@@ -327,6 +329,18 @@ func TestFacts(t *testing.T) {
 		{"local KEYS = {'x'} return redis.call('get', KEYS[1])", true, true, "[get ?]"},
 		{"local redis = {} return redis.call", true, true, ""},
 		{"while true do end", true, false, ""},
+		{"for i = 1, 3 do redis.call('get', KEYS[i]) end", true, true, "[get key]"},
+		{"for i = 100, 1, -1 do end for i = -5, -1 do for j = 1, 20 do end end", true, true, ""},
+		{"for i = 2, 1 do end for i = 1, 2, -1 do end", true, true, ""},
+		{"for i = 1, 101 do end", true, false, ""},
+		{"for i = 1, 2, 0 do end", true, false, ""},
+		{"for i = 1, 0.5 do end", true, false, ""},
+		{"for i = 1, #ARGV do end", true, false, ""},
+		{"for i = 1, 1e9 do end", true, false, ""},
+		{"for i = 1, 2147483647 do end for i = -2147483647, 2147483647 do end", true, false, ""},
+		{"for i = 1, 11 do for j = 1, 10 do end end", true, false, ""},
+		{"for i = 1, 3 do while true do end end", true, false, ""},
+		{"for i = 1, 3 do for j = 1, i do end end", true, false, ""},
 		{"return string.find(ARGV[1], 'a*')", true, false, ""},
 		{"return ARGV[1]:rep(2)", true, false, ""},
 		{"goto x ::x:: return 1", true, false, ""},
@@ -498,4 +512,22 @@ func FuzzFormats(f *testing.F) {
 			t.Fatalf("%q, %q: %q", data, format, got)
 		}
 	})
+}
+
+// TestParametersAreLetGo: a state that is not used holds no more than little of what it
+// was given last.
+func TestParametersAreLetGo(t *testing.T) {
+	in := newTestInterpreter()
+	script, err := in.Compile("return 1", "script")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for sizeBytes, kept := range map[int]bool{10: true, parametersKept: false} {
+		st := in.Take(script, [][]byte{make([]byte, sizeBytes)}, nil)
+		globals := st.sandbox.globals
+		st.Release()
+		if _, there := globals.RawGetString(keysName).(*lua.LTable); there != kept {
+			t.Errorf("of %d bytes: kept %t", sizeBytes, there)
+		}
+	}
 }

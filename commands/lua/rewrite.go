@@ -188,7 +188,8 @@ func localFunction(st *ast.LocalAssignStmt) (*ast.FunctionExpr, bool) {
 }
 
 func (r *rewriter) numberFor(st *ast.NumberForStmt) {
-	r.facts.loop()
+	defer func(turns int) { r.facts.turns = turns }(r.facts.turns)
+	r.facts.numberFor(st)
 	st.Init = r.limit(r.expr(st.Init), "initial")
 	st.Limit = r.limit(r.expr(st.Limit), "limit")
 	if st.Step != nil {

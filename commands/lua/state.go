@@ -65,6 +65,7 @@ func (in *Interpreter) Take(script *Script, keys, args [][]byte) *State {
 	st := in.idle.Get().(*State)
 	st.prepare()
 	st.setParameters(st.strings(keys), st.strings(args))
+	st.heavy = sizeBytes(keys)+sizeBytes(args) > parametersKept
 	st.script, st.endless = script, !script.Bounded
 	st.l.Push(st.l.NewFunctionFromProto(script.proto))
 	st.pending = 0
@@ -74,9 +75,10 @@ func (in *Interpreter) Take(script *Script, keys, args [][]byte) *State {
 // Release gives a state back to where it came from. It must not be used any more.
 func (st *State) Release() {
 	st.host = nil
-	if st.callbacks == nil {
+	if st.heavy {
 		// Not nil: gopher-lua never gives the place of a removed name back.
 		st.setParameters(lua.LFalse, lua.LFalse)
+		st.heavy = false
 	}
 	// One that grew, or broke off in the middle of something, is not kept.
 	if !st.worn {
@@ -101,6 +103,7 @@ type State struct {
 	stop      interrupt
 	args      argumentBuffer
 	worn      bool
+	heavy     bool       // KEYS and ARGV are too large to be kept for nothing
 	home      *sync.Pool // where it is kept
 	// What is to be run stands on the stack: a function and so many arguments; endless
 	// says that it may have to be stopped.
@@ -191,6 +194,21 @@ func (st *State) prepare() {
 func (st *State) setParameters(keys, args lua.LValue) {
 	st.sandbox.setVisible(keysName, keys)
 	st.sandbox.setVisible(argvName, args)
+}
+
+// parametersKept bounds the bytes of KEYS and ARGV, and some for each of their elements,
+// that a state holds until it is taken again: taking them away costs as much as a call
+// of a command.
+const parametersKept = 4 << 10
+
+// sizeBytes is about what texts take as values.
+func sizeBytes(texts [][]byte) int {
+	const each = 48
+	size := each * len(texts)
+	for _, text := range texts {
+		size += len(text)
+	}
+	return size
 }
 
 // strings makes a table of texts.
