@@ -59,6 +59,7 @@ func (s *Session) block(tx *engine.Tx, c *Command, args [][]byte, p *wait) {
 		Late: func() { b.giveUp(nil) },
 	}
 	s.blocked = b
+	s.waitingBytes = argsBytes(b.args) + argsBytes(b.waiter.Keys) + argsBytes(b.waiter.Reach)
 	s.Core.blocked.add(s.Peer.ID(), b)
 	s.next = Block
 	tx.Wait(&b.waiter)
@@ -113,7 +114,7 @@ func (b *blocked) resume(gateSeq uint64) {
 	s.Core.noteLatency(b.command, b.took)
 	s.noteSlow(b.command, wordsOf(b.command, b.args), time.Now(), b.took)
 	s.Peer.Resume(func(out []byte) []byte {
-		s.blocked = nil
+		s.blocked, s.waitingBytes = nil, 0
 		s.raise(gateSeq)
 		if b.silent {
 			return out

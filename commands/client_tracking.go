@@ -65,6 +65,9 @@ func runClientTracking(s *Session, p *trackingParams, w *reply.Writer) error {
 	}
 	s.endTracking()
 	t := &tracked{trackingMode: mode, id: s.Peer.ID(), end: &s.end}
+	for _, prefix := range mode.prefixes {
+		t.bytes += prefixBytes + len(prefix)
+	}
 	s.tracking = t
 	s.Core.tracker.add(t)
 	s.Core.Engine.WatchChanges()

@@ -98,7 +98,18 @@ type Config interface {
 type Clients interface {
 	// Each visits the open clients in order of id, until visit returns false.
 	Each(visit func(Client) bool)
+	// KeepReplyPeaks sets for how many milliseconds the most of a client's replies
+	// says how much room the next ones get: KeepDefault, or KeepForEver.
+	KeepReplyPeaks(ms int64)
+	// FitReplies sets whether that room follows the replies at all.
+	FitReplies(on bool)
 }
+
+// Values of KeepReplyPeaks.
+const (
+	KeepForEver = -1
+	KeepDefault = -2
+)
 
 // Client is one connection, seen from the sessions of others.
 type Client interface {
@@ -180,6 +191,7 @@ type Figures struct {
 	InputBytes, OutputBytes                     int64
 	Reads, Writes                               int64
 	ProtocolErrors, QueryLimited, OutputLimited int64
+	Evicted                                     int64 // clients, for maxmemory-clients
 	CommandsPerSecond                           int64
 	InputBytesPerSecond, OutputBytesPerSecond   float64
 

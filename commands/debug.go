@@ -53,7 +53,11 @@ func runDebug(s *Session, p *debugParams, w *reply.Writer) error {
 	}
 	for _, action := range debugActions() {
 		if equalFold(word, action.name) && len(args) >= action.least && len(args) <= action.most {
-			return action.run(s, args, w)
+			err := action.run(s, args, w)
+			if err == errSubcommand {
+				err = errUsage("DEBUG", word)
+			}
+			return err
 		}
 	}
 	return errUsage("DEBUG", word)
@@ -74,7 +78,7 @@ func debugActions() []debugAction {
 		{"quicklist-packed-threshold", 1, 1, []string{"QUICKLIST-PACKED-THRESHOLD <size>", "    Accepted: lists have no such threshold."}, debugOK},
 		{"reload", 0, math.MaxInt, []string{"RELOAD", "    Write a checkpoint, empty the memory and recover it."}, debugReload},
 		{"replicate", 1, math.MaxInt, []string{"REPLICATE <string>", "    Accepted: there are no replicas."}, debugOK},
-		{"replybuffer", 2, 2, []string{"REPLYBUFFER <PEAK-RESET-TIME|RESIZING> <value>", "    Accepted: reply buffers shrink by other rules."}, debugOK},
+		{"replybuffer", 2, 2, []string{"REPLYBUFFER <PEAK-RESET-TIME|RESIZING> <value>", "    Control the reply buffer size that CLIENT LIST shows and clients take:", "    PEAK-RESET-TIME <never|reset|ms> sets for how long a peak of replies counts,", "    RESIZING <0|1> whether buffers follow it at all."}, debugReplyBuffer},
 		{"set-active-expire", 1, 1, []string{"SET-ACTIVE-EXPIRE <0|1>", "    Setting it to 0 disables expiring keys (and hash-fields) in background", "    when they are not accessed (otherwise the Redis behavior). Setting it", "    to 1 reenables back the default."}, debugSetActiveExpire},
 		{"set-disable-deny-scripts", 1, 1, []string{"SET-DISABLE-DENY-SCRIPTS <0|1>", "    Setting it to 1 lets scripts call commands that are not for scripts."}, debugUnbarScripts},
 		{"sleep", 1, 1, []string{"SLEEP <seconds>", "    Stop the server for <seconds>. Decimals allowed."}, debugSleep},
@@ -96,6 +100,29 @@ func debugHelp(w *reply.Writer) error {
 
 // debugOK accepts what tunes something that does not exist here.
 func debugOK(_ *Session, _ [][]byte, w *reply.Writer) error {
+	w.OK()
+	return nil
+}
+
+// debugReplyBuffer tunes how the buffers of replies follow what they held.
+func debugReplyBuffer(s *Session, args [][]byte, w *reply.Writer) error {
+	peaks := equalFold(args[0], "peak-reset-time")
+	switch {
+	case peaks && equalFold(args[1], "never"):
+		s.Core.Clients.KeepReplyPeaks(KeepForEver)
+	case peaks && equalFold(args[1], "reset"):
+		s.Core.Clients.KeepReplyPeaks(KeepDefault)
+	case peaks:
+		ms, ok := grammar.ParseInt(args[1])
+		if !ok {
+			return ErrNotInteger
+		}
+		s.Core.Clients.KeepReplyPeaks(max(ms, KeepForEver))
+	case equalFold(args[0], "resizing"):
+		s.Core.Clients.FitReplies(leadingInt(args[1]) != 0)
+	default:
+		return errSubcommand
+	}
 	w.OK()
 	return nil
 }

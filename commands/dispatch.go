@@ -149,6 +149,10 @@ func (s *Session) reject(c *Command, err error, argv [][]byte) {
 func forged(word []byte) bool { return equalFold(word, "post") || equalFold(word, "host:") }
 
 func (s *Session) fail(c *Command, err error, argv [][]byte) {
+	if err == errOutputLimit {
+		s.Peer.OverOutput()
+		s.next = CloseNow
+	}
 	if err == errSubcommand {
 		err = errUsage(upper(c.Parent.Name), s.words[1])
 	}
@@ -293,6 +297,7 @@ const replyBufferMax = 256 << 10
 // transaction. The arguments are copied: the input buffer is used again.
 func (s *Session) offload(c *Command, args [][]byte, start time.Time) {
 	args = copyArgs(args)
+	s.waitingBytes = argsBytes(args)
 	tx := s.begin()
 	proto := s.Proto
 	s.next = Park
@@ -330,6 +335,7 @@ func (s *Session) offload(c *Command, args [][]byte, start time.Time) {
 		}
 		<-s.Core.workers
 		s.Peer.Resume(func(out []byte) []byte {
+			s.waitingBytes = 0
 			s.raise(gate)
 			out = append(out, w.Bytes()...)
 			if *buffer = w.Bytes(); cap(*buffer) <= replyBufferMax {
@@ -338,6 +344,15 @@ func (s *Session) offload(c *Command, args [][]byte, start time.Time) {
 			return out
 		})
 	}()
+}
+
+// argsBytes is what a copy of argv takes.
+func argsBytes(argv [][]byte) int {
+	size := sliceBytes * len(argv)
+	for _, a := range argv {
+		size += len(a)
+	}
+	return size
 }
 
 // copyArgs copies argv into one allocation.

@@ -26,16 +26,18 @@ func (e Error) Error() string { return string(e) }
 // The errors, in the order of precedence in which Redis's processCommand and the
 // handlers find them.
 const (
-	ErrNoAuth        Error = "NOAUTH Authentication required."
-	ErrWrongPass     Error = "WRONGPASS invalid username-password pair or user is disabled."
-	ErrNoPassword    Error = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
-	ErrSyntax        Error = "ERR syntax error"
-	ErrNotInteger    Error = "ERR value is not an integer or out of range"
-	ErrNotFloat      Error = "ERR value is not a valid float"
-	ErrOutOfRange    Error = "ERR value is out of range"
-	ErrNotPositive   Error = "ERR value is out of range, must be positive"
-	ErrHashInteger   Error = "ERR hash value is not an integer"
-	ErrHashFloat     Error = "ERR hash value is not a float"
+	ErrNoAuth      Error = "NOAUTH Authentication required."
+	ErrWrongPass   Error = "WRONGPASS invalid username-password pair or user is disabled."
+	ErrNoPassword  Error = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
+	ErrSyntax      Error = "ERR syntax error"
+	ErrNotInteger  Error = "ERR value is not an integer or out of range"
+	ErrNotFloat    Error = "ERR value is not a valid float"
+	ErrOutOfRange  Error = "ERR value is out of range"
+	ErrNotPositive Error = "ERR value is out of range, must be positive"
+	ErrHashInteger Error = "ERR hash value is not an integer"
+	ErrHashFloat   Error = "ERR hash value is not a float"
+	// errOutputLimit closes the client that it is the answer for; nobody reads it.
+	errOutputLimit   Error = "ERR the reply exceeds the client's output buffer limit"
 	ErrReplyTooLong  Error = "ERR the reply would exceed 512 MB"
 	ErrNoSuchKey     Error = "ERR no such key"
 	ErrOverflow      Error = "ERR increment or decrement would overflow"

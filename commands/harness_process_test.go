@@ -20,6 +20,12 @@ func (s *testServer) Each(visit func(Client) bool) {
 	}
 }
 
+// KeepReplyPeaks implements Clients: there are no buffers.
+func (s *testServer) KeepReplyPeaks(int64) {}
+
+// FitReplies implements Clients.
+func (s *testServer) FitReplies(bool) {}
+
 // testAddr is where a test's server listens.
 const testAddr = "127.0.0.1:6379"
 
@@ -36,6 +42,12 @@ func (c *testClient) AppendLine(dst []byte) []byte {
 
 // Aside implements Peer.
 func (c *testClient) Aside(wait func()) { wait() }
+
+// OutputMax implements Peer: there is no limit.
+func (c *testClient) OutputMax() int { return 0 }
+
+// OverOutput implements Peer.
+func (c *testClient) OverOutput() {}
 
 // Push implements Peer: what was pushed is kept.
 func (c *testClient) Push(data []byte, _ uint64) {

@@ -17,13 +17,6 @@ type hRandParams struct {
 	withValues bool
 }
 
-// replyMaxBytes bounds a reply whose length the client chooses freely. Redis
-// goes on until the client's output limit closes it.
-const (
-	replyMaxBytes = 512 << 20
-	drawnMax      = replyMaxBytes / 5 // the shortest element takes so many
-)
-
 func hRandFieldCommand() *Command {
 	return onData(Declaration{
 		Name: "hrandfield", Family: Hashes, Since: "6.2.0", Complexity: "O(N) where N is the number of fields returned",
@@ -98,18 +91,14 @@ func (f fieldWriter) write(field, value []byte) {
 
 // repeated writes count fields, each drawn from all.
 func (f fieldWriter) repeated(h engine.Hash, count int64) error {
-	if count > drawnMax {
-		return ErrReplyTooLong
+	drawn, err := beginDraws(f.w, count)
+	if err != nil {
+		return err
 	}
 	f.head(int(count))
-	from, fits := f.w.Mark(), true
 	h.Draw(count, func(field, value []byte) bool {
 		f.write(field, value)
-		fits = f.w.Mark()-from <= replyMaxBytes
-		return fits
+		return drawn.fits()
 	})
-	if !fits {
-		return ErrReplyTooLong
-	}
-	return nil
+	return drawn.end()
 }

@@ -337,8 +337,8 @@ func infoStats(k *Core, out *infoWriter) {
 	out.field("expired_stale_perc", "%.2f", 0.0)
 	out.zeros("expired_time_cap_reached_count", "expire_cycle_cpu_milliseconds")
 	out.number("evicted_keys", k.Engine.Stats().Evicted.Load())
-	out.zeros("evicted_clients",
-		"total_eviction_exceeded_time", "current_eviction_exceeded_time")
+	out.number("evicted_clients", f.Evicted)
+	out.zeros("total_eviction_exceeded_time", "current_eviction_exceeded_time")
 	out.number("keyspace_hits", data.Hits.Load())
 	out.number("keyspace_misses", data.Misses.Load())
 	out.number("pubsub_channels", k.registry.counts[toChannel].Load())

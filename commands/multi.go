@@ -19,7 +19,7 @@ type multi struct {
 	spoiled bool
 	queue   []queued
 	flags   Flags // of all lines of the queue
-	bytes   int
+	bytes   int   // what queue holds
 }
 
 type queued struct {
@@ -29,9 +29,7 @@ type queued struct {
 
 func (m *multi) add(c *Command, argv [][]byte, flags Flags) {
 	m.flags |= flags
-	for _, a := range argv {
-		m.bytes += len(a)
-	}
+	m.bytes += queuedBytes + argsBytes(argv)
 	m.queue = append(m.queue, queued{c, copyArgs(argv)})
 }
 

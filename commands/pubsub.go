@@ -22,6 +22,7 @@ func messagingCommands() []*Command {
 type subscriptions struct {
 	subscriber
 	names [subscriptionKinds]map[string]bool
+	bytes int // what the names take, here and in the registry
 }
 
 // subscribed says whether the session listens to anything.
@@ -108,6 +109,7 @@ func (s *Session) subscribe(kind subscriptionKind, names [][]byte, w *reply.Writ
 	for _, name := range names {
 		if !l.names[kind][string(name)] {
 			l.names[kind][string(name)] = true
+			l.bytes += subscriptionBytes + 2*len(name)
 			s.Core.registry.add(kind, name, &l.subscriber)
 		}
 		writeSubscription(w, kind.words().subscribe, name, l.count(kind))
@@ -135,6 +137,7 @@ func (s *Session) unsubscribe(kind subscriptionKind, names [][]byte, w *reply.Wr
 	for _, name := range names {
 		if l.names[kind][string(name)] {
 			delete(l.names[kind], string(name))
+			l.bytes -= subscriptionBytes + 2*len(name)
 			s.Core.registry.remove(kind, name, &l.subscriber)
 			s.takePushed()
 		}

@@ -26,6 +26,10 @@ type Peer interface {
 	// TakePushed appends to out what was pushed and is not in the output yet. It
 	// is called while the session executes a command.
 	TakePushed(out []byte) []byte
+	// OutputMax is how much may wait to be sent before the client is closed, 0 for
+	// any amount; OverOutput notes that it is being closed for that.
+	OutputMax() int
+	OverOutput()
 	// Aside runs wait, which waits for another goroutine. Whoever drives the session
 	// has nothing else to do meanwhile, but need not keep a thread.
 	Aside(wait func())
@@ -83,7 +87,9 @@ type Session struct {
 	timing   timing
 	lag      lag
 	blocked  *blocked // while the session waits for keys
-	end      endpoint
+	// waitingBytes is what the arguments of the command that waits take.
+	waitingBytes int
+	end          endpoint
 	// tracking is what CLIENT TRACKING turned on, or nil; caching is CLIENT CACHING,
 	// a command of cachingOf, which holds for the command after it or the transaction.
 	tracking  *tracked
@@ -123,6 +129,7 @@ func (k *Core) NewSession(peer Peer) *Session {
 	s.becomeDefault()
 	s.SetName("")
 	s.end.peer = peer
+	s.writer.BoundBy(peer.OutputMax)
 	s.end.proto.Store(2)
 	k.tracker.endpoints.add(peer.ID(), &s.end)
 	return s

@@ -98,16 +98,14 @@ func runSRandMember(tx *engine.Tx, p *countParams, w *reply.Writer) error {
 
 // writeRandomMembers writes count members, each drawn from all.
 func writeRandomMembers(w *reply.Writer, s engine.Set, count int64) error {
-	if count > drawnMax {
-		return ErrReplyTooLong
+	drawn, err := beginDraws(w, count)
+	if err != nil {
+		return err
 	}
 	w.Array(int(count))
 	var buf [20]byte
-	for from := w.Mark(); count > 0; count-- {
+	for ; count > 0 && drawn.fits(); count-- {
 		w.Bulk(s.Random(buf[:]))
-		if w.Mark()-from > replyMaxBytes {
-			return ErrReplyTooLong
-		}
 	}
-	return nil
+	return drawn.end()
 }

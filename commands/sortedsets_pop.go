@@ -272,15 +272,13 @@ func runZRandMember(tx *engine.Tx, p *zRandParams, w *reply.Writer) error {
 
 // repeated writes count members, each drawn from all.
 func (s scoreWriter) repeated(z engine.SortedSet, count int64) error {
-	if count > drawnMax {
-		return ErrReplyTooLong
+	drawn, err := beginDraws(s.w, count)
+	if err != nil {
+		return err
 	}
 	s.head(int(count))
-	for from := s.w.Mark(); count > 0; count-- {
+	for ; count > 0 && drawn.fits(); count-- {
 		z.Random(s.write)
-		if s.w.Mark()-from > replyMaxBytes {
-			return ErrReplyTooLong
-		}
 	}
-	return nil
+	return drawn.end()
 }

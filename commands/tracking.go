@@ -64,6 +64,7 @@ type tracked struct {
 	trackingMode
 	id     int64
 	end    *endpoint
+	bytes  int         // of the prefixes
 	broken atomic.Bool // what it redirects to is gone
 }
 

@@ -13,6 +13,7 @@ import (
 type Watch struct {
 	dirty atomic.Bool
 	keys  []watchedKey
+	bytes int
 }
 
 type watchedKey struct {
@@ -32,6 +33,13 @@ type watcher struct {
 // Dirty says whether a watched key changed since it was watched.
 func (w *Watch) Dirty() bool { return w.dirty.Load() }
 
+// HeldBytes is what the watched keys take, here and with their shards.
+func (w *Watch) HeldBytes() int { return w.bytes }
+
+// watchedBytes is what a watched key takes beside its name, which both sides have:
+// the key here, and there a place in a map and a list of one.
+const watchedBytes = 128
+
 // Len is the number of watched keys.
 func (w *Watch) Len() int { return len(w.keys) }
 
@@ -46,6 +54,7 @@ func (tx *Tx) Watch(w *Watch, keys [][]byte) {
 		x, there := ks.keys.Get(at.hash, key)
 		expired := there && tx.expired(x)
 		w.keys = append(w.keys, watchedKey{tx.DB, string(key)})
+		w.bytes += watchedBytes + 2*len(key)
 		if ks.watched == nil {
 			ks.watched = map[string][]watcher{}
 		}
@@ -110,7 +119,7 @@ func (e *Engine) Unwatch(w *Watch) {
 		}
 		s.mu.Unlock()
 	}
-	w.keys = w.keys[:0]
+	w.keys, w.bytes = nil, 0
 	w.dirty.Store(false)
 }
 

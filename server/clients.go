@@ -76,9 +76,14 @@ type Info struct {
 	createdMs int64
 	activeMs  atomic.Int64
 	// fd is the descriptor; 0 until, and unless, an event loop has it.
-	fd             atomic.Int32
+	fd atomic.Int32
+	// parsedBytes and queryBytes are the request in progress as far as it is
+	// understood, and what was received behind it.
+	parsedBytes    atomic.Int64
 	queryBytes     atomic.Int64
 	queryFreeBytes atomic.Int64
+	holdings       holdings
+	replies        replies
 	// outputBytes is what waits to be sent, pushes in the mail included.
 	outputBytes atomic.Int64
 	parked      atomic.Bool
@@ -111,10 +116,14 @@ func (i *Info) class() OutputClass {
 	return ClassNormal
 }
 
-// outputMemory is what counts against the output limit: as in Redis, not the
-// first 16 KB.
+// outputMemory is what counts against the output limit: nothing that would fit
+// the static buffer of a client in Redis, all of what is more. (Redis keeps the
+// first 16 KB of most long replies there, and of some nothing.)
 func (i *Info) outputMemory() int64 {
-	return max(0, i.outputBytes.Load()-replyStaticBytes)
+	if pending := i.outputBytes.Load(); pending > replyStaticBytes {
+		return pending
+	}
+	return 0
 }
 
 // A Client is one session as CLIENT LIST, CLIENT INFO and CLIENT KILL see it.
@@ -160,15 +169,15 @@ func (c Client) AppendLine(out []byte, nowMs int64) []byte {
 	query, free := i.queryBytes.Load(), i.queryFreeBytes.Load()
 	number(" qbuf=", query)
 	number(" qbuf-free=", free)
-	number(" argv-mem=", i.ArgumentBytes.Load())
+	number(" argv-mem=", i.parsedBytes.Load()+i.ArgumentBytes.Load())
 	number(" multi-mem=", i.MultiBytes.Load())
-	number(" rbs=", replyStaticBytes)
-	number(" rbp=", 0)
-	pending := i.outputBytes.Load()
-	number(" obl=", min(pending, replyStaticBytes))
-	number(" oll=", (i.outputMemory()+replyStaticBytes-1)/replyStaticBytes)
-	number(" omem=", i.outputMemory())
-	number(" tot-mem=", c.memory())
+	number(" rbs=", int64(i.replies.bufferBytes(nowMs, &c.session.server.replyTuning)))
+	number(" rbp=", min(i.replies.peak.Load(), replyStaticBytes))
+	pending, listed := i.outputBytes.Load(), i.outputMemory()
+	number(" obl=", max(0, pending-listed))
+	number(" oll=", (listed+replyStaticBytes-1)/replyStaticBytes)
+	number(" omem=", listed)
+	number(" tot-mem=", i.holdings.bytes())
 	text(" events=", "r")
 	if pending > 0 {
 		out = append(out, 'w')
@@ -185,16 +194,6 @@ func (c Client) AppendLine(out []byte, nowMs int64) []byte {
 	}
 	return out
 }
-
-// memory is what the client holds: buffers, arguments, queued commands.
-func (c Client) memory() int64 {
-	i := &c.session.info
-	return sessionBytes + i.queryBytes.Load() + i.queryFreeBytes.Load() + i.outputBytes.Load() +
-		i.ArgumentBytes.Load() + i.MultiBytes.Load()
-}
-
-// sessionBytes is the fixed part of a session, rounded.
-const sessionBytes = 1 << 10
 
 func appendFlags(out []byte, flags uint32) []byte {
 	if flags == 0 {

@@ -81,6 +81,8 @@ func (x *commandExecutor) show() {
 		x.info.MultiCommands.Store(int32(multi))
 		x.info.Set(FlagMulti, multi >= 0)
 	}
+	keep(&x.info.MultiBytes, s.QueuedBytes())
+	keep(&x.info.ArgumentBytes, s.WaitingBytes())
 	if s.Monitoring != shown.monitor {
 		shown.monitor = s.Monitoring
 		x.info.Set(FlagMonitor, s.Monitoring)
@@ -125,6 +127,8 @@ func (x *commandExecutor) show() {
 
 func (x *commandExecutor) Prefetch(argv [][]byte, phase int) { x.session.Prefetch(argv, phase) }
 func (x *commandExecutor) EndBatch()                         { x.session.EndBatch() }
+func (x *commandExecutor) HeldBytes() int64                  { return x.session.HeldBytes() }
+func (x *commandExecutor) Shrink()                           { x.session.Shrink() }
 func (x *commandExecutor) GateSeq() uint64                   { return x.session.GateSeq() }
 func (x *commandExecutor) AuthRequired() bool                { return x.session.AuthRequired() }
 func (x *commandExecutor) Close()                            { x.session.Close() }

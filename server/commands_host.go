@@ -31,6 +31,7 @@ func Host(s *Server, config *Config, core *commands.Core, shutdown func()) {
 	}
 	core.Dial = dialRemote
 	applyLimits(config, core)
+	applyClients(config, s)
 	applyObservation(config, &core.Observation)
 	applyUsers(config, core)
 	s.FollowConfig(config)
@@ -80,6 +81,16 @@ func applyLimits(config *Config, core *commands.Core) {
 		"min-replicas-to-write", "min-replicas-max-lag")
 }
 
+// applyClients keeps what clients may hold as the directives say.
+func applyClients(config *Config, s *Server) {
+	apply := func(next *Settings) error {
+		s.LimitClients(next)
+		return nil
+	}
+	_ = apply(config.Settings())
+	config.OnChange(apply, "maxmemory-clients", "maxmemory")
+}
+
 // applyObservation keeps what is recorded as the directives say.
 func applyObservation(config *Config, o *commands.Observation) {
 	apply := func(next *Settings) error {
@@ -124,6 +135,18 @@ func (h clientsHost) Each(visit func(commands.Client) bool) {
 		}
 	}
 }
+
+func (h clientsHost) KeepReplyPeaks(ms int64) {
+	switch ms {
+	case commands.KeepForEver:
+		ms = math.MaxInt64
+	case commands.KeepDefault:
+		ms = replyResetMs
+	}
+	h.server.replyTuning.resetMs.Store(ms)
+}
+
+func (h clientsHost) FitReplies(on bool) { h.server.replyTuning.fixed.Store(!on) }
 
 // clientHost is one connection as the sessions of others see it.
 type clientHost struct {
@@ -187,7 +210,7 @@ func (h *processHost) Figures() commands.Figures {
 		LongestInputBytes: stats.LongestInputBytes, LongestOutputBytes: stats.LongestOutputBytes, ClientBytes: stats.MemoryBytes,
 		Accepted: stats.Accepted, Refused: stats.Rejected, InputBytes: stats.InputBytes, OutputBytes: stats.OutputBytes,
 		Reads: stats.Reads, Writes: stats.Writes,
-		ProtocolErrors: stats.ProtocolErrors, QueryLimited: stats.QueryLimit, OutputLimited: stats.OutputLimit,
+		ProtocolErrors: stats.ProtocolErrors, QueryLimited: stats.QueryLimit, OutputLimited: stats.OutputLimit, Evicted: stats.Evicted,
 		ResidentBytes: residentBytes(), HeapBytes: heap, HeapIdleBytes: idle, SystemBytes: systemBytes(),
 		UserMicroseconds: user, SystemMicroseconds: system, CollectorSeconds: collectorSeconds(),
 	}

@@ -60,10 +60,36 @@
 //
 // # Nothing grows without end
 //
-// A peer that does not read is not worked for (1 MB of pending output stops its
-// commands), a subscriber is closed at client-output-buffer-limit, a request at
+// A peer that does not read is not worked for (16 MB of pending output stop its
+// commands; an event loop reads on, since the peer may be sending a long pipeline
+// before it reads), a subscriber is closed at client-output-buffer-limit, a request at
 // client-query-buffer-limit, arguments counted. A length that is only announced
 // allocates at most 256 KB. All of limits.go is hard.
+//
+// # What connections hold
+//
+// CLIENT LIST's tot-mem is what a connection holds: its fixed part, the buffers that
+// it has at the moment with their unused room, what waits in its mail, and what its
+// executor keeps between commands (client_memory.go). A test holds the figures
+// against the heap. Where Redis has a buffer that does not exist here, a field means
+// the same and holds nothing: qbuf-free of a connection without a buffer of its own
+// is the room that its loop reads into, and rbs is the buffer that its next replies
+// get from the pool. Neither counts in tot-mem. argv-mem is the request in progress
+// as far as it is understood, with what a waiting command has copied; qbuf is what
+// was received behind it. omem is all that waits once it is more than Redis's static
+// buffer of 16 KB, and nothing before.
+//
+// maxmemory-clients bounds what all hold together (client_eviction.go). There is one
+// ledger, in which a connection is counted where its own figure moves, by its driver
+// or by who pushes to it, and only if it moved by 1 KB: so an ordinary command costs
+// some loads and no lock, and the whole is known to 1 KB for each connection. The
+// ledger keeps the connections in lists by the logarithm of their figures, as Redis
+// does; those that must go are found at once, the largest first. Who is chosen leaves
+// the ledger and the registry there and then, and its driver closes it in its next
+// pass. Limits of a connection's own output come first, so that nobody else goes for
+// it. Rejected: to add up all connections now and then, which is late just when
+// memory grows fast; a sum for each loop, which would need all loops to agree on the
+// largest connection.
 //
 // # Closing
 //

@@ -141,6 +141,11 @@ func (c *connection) run() {
 	defer c.close()
 	s := c.session
 	for c.readMail() {
+		if s.overOutputLimit() {
+			c.owner.server.overOutputLimit(s)
+			return
+		}
+		c.account()
 		switch {
 		case s.phase == dead:
 			return
@@ -167,6 +172,15 @@ func (c *connection) run() {
 			}
 		}
 	}
+}
+
+// account counts what the session and the goroutine hold for it.
+func (c *connection) account() {
+	const argumentBytes, commandBytes, turnBytes = 24, 24, 72
+	g := &c.group
+	keep(&c.session.info.holdings.driver, int64(cap(c.input)+c.pool.keptBytes+
+		cap(g.arguments)*argumentBytes+cap(g.commands)*commandBytes+cap(g.turns)*turnBytes))
+	c.session.account()
 }
 
 // readMail applies the mail. It reports false when the session is to end.
@@ -213,6 +227,7 @@ func (c *connection) read() bool {
 			c.owner.server.overQueryLimit(s)
 			return false
 		}
+		c.account()
 		c.execute(s.carry[s.first:], true)
 		return true
 	}
@@ -265,14 +280,10 @@ func (c *connection) flush() bool {
 	if !c.awaitGate() {
 		return false
 	}
-	if s.overOutputLimit() {
-		server.overOutputLimit(s)
-		return false
-	}
 	n, err := c.conn.Write(s.out[s.sent:])
 	server.stats.writes.Add(1)
 	server.stats.outputBytes.Add(int64(n))
-	s.written(n, &c.pool)
+	s.written(n, &c.pool, server.now())
 	s.noteOutput()
 	return err == nil
 }

@@ -122,7 +122,8 @@ func (g *group) execute(t *turn) {
 	if t.first < t.limit {
 		s.output(g.pool)
 	}
-	for i := t.first; i < t.limit && s.phase == running && s.pending() < outputHighBytes; i++ {
+	before := s.pending()
+	for i := t.first; i < t.limit && s.phase == running && s.pending() < min(before+outputHighBytes, outputStopBytes); i++ {
 		c := g.commands[i]
 		out, action := s.executor.Execute(s.out, g.arguments[c.first:c.limit:c.limit])
 		s.out = out

@@ -63,6 +63,13 @@ type Executor interface {
 	// what AUTH and HELLO need (10 arguments of 16 KB).
 	AuthRequired() bool
 
+	// HeldBytes is what the executor holds for the connection beside its fixed
+	// part: queued commands, watches, subscriptions. It must be cheap.
+	HeldBytes() int64
+
+	// Shrink gives back what an idle connection need not hold.
+	Shrink()
+
 	// Close is called once, when the connection ends. A command may still be
 	// parked then; its Resume has no effect any more.
 	Close()
@@ -98,6 +105,12 @@ type Conn interface {
 	// TakePushed appends to out what was pushed and is not in the output yet, in
 	// front of the reply that out will get. It is called inside Execute.
 	TakePushed(out []byte) []byte
+
+	// OutputMax is how much may wait to be sent before the connection is closed for
+	// it (client-output-buffer-limit), 0 for any amount; OverOutput notes that it is
+	// being closed.
+	OutputMax() int
+	OverOutput()
 
 	// Kill closes the connection as soon as its driver sees it; pending output
 	// is dropped.

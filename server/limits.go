@@ -37,6 +37,9 @@ const (
 	readMinBytes = 16 << 10
 	readMaxBytes = 64 << 10
 
+	// bulkReadMaxBytes is the most of a large argument that one turn reads.
+	bulkReadMaxBytes = 1 << 20
+
 	// arenaBytes is what a loop reads before it executes: the shared buffer of
 	// all connections that are ready in one pass. It should stay in the L2 cache.
 	arenaBytes = 512 << 10
@@ -50,14 +53,23 @@ const (
 	// executed before the others of its loop have their turn.
 	sessionCommandsMax = 1024
 
-	// outputHighBytes stops execution of a connection's commands while it has
-	// that much unsent output: a peer that does not read is not worked for.
+	// outputHighBytes ends a connection's turn once it has that much unsent output,
+	// so that it is sent, and others have theirs.
 	outputHighBytes = 1 << 20
+
+	// outputStopBytes stops execution of a connection's commands while it has that
+	// much unsent output: a peer that does not read is not worked for. Redis goes on
+	// until memory is out; so much is for clients that send long pipelines before
+	// they read, and maxmemory-clients is for all clients together.
+	outputStopBytes = 16 << 20
 
 	// inputKeepBytes is the largest input buffer that is given back like any
 	// other. Larger ones have exactly the size of their request: a few of them
 	// would make up all that is kept for reuse.
 	inputKeepBytes = 64 << 10
+
+	// poolLeastBytes is the smallest buffer kept for reuse.
+	poolLeastBytes = replyLeastBytes
 
 	// poolBufferBytes is the largest buffer kept for reuse: as large as output
 	// becomes before execution stops.
@@ -94,7 +106,30 @@ const (
 	acceptBackoffMinMs = 5
 	acceptBackoffMaxMs = 1000
 
-	// replyStaticBytes is the part of a client's output that Redis keeps in its
-	// static buffer and does not count as "omem" (PROTO_REPLY_CHUNK_BYTES).
+	// sessionBytes is the fixed part of a connection: its session, its executor and
+	// their places in registries. A test measures it.
+	sessionBytes = 2 << 10
+
+	// spanBytes is what the place of an argument takes while its request is read.
+	spanBytes = 8
+
+	// ledgerStepBytes is by how much what a connection holds must move before it is
+	// counted against maxmemory-clients: less than its fixed part, so that the whole
+	// is known to within that.
+	ledgerStepBytes = 1 << 10
+
+	// clientsLimitLeastBytes is the least limit of maxmemory-clients.
+	clientsLimitLeastBytes = 128 << 10
+
+	// replyLeastBytes is the least room that replies get at first
+	// (PROTO_REPLY_MIN_BYTES).
+	replyLeastBytes = 1 << 10
+
+	// replyResetMs is for how long the most of a connection's replies says how much
+	// room the next ones get (REPLY_BUFFER_DEFAULT_PEAK_RESET_TIME).
+	replyResetMs = 5000
+
+	// replyStaticBytes is the output of a client that Redis keeps in its static
+	// buffer and does not count as "omem" (PROTO_REPLY_CHUNK_BYTES).
 	replyStaticBytes = 16 << 10
 )

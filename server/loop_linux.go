@@ -330,6 +330,7 @@ func (l *loop) take(s *session) {
 	}
 	if letter.shrink {
 		s.shrink()
+		s.account()
 	}
 	if resumes && letter.resumed {
 		s.info.activeMs.Store(l.nowMs)
@@ -369,7 +370,7 @@ func (l *loop) turn(s *session) {
 		l.flushLater(s)
 	case s.phase == draining:
 		l.drain(s)
-	case s.phase == blocked && s.ready.readable:
+	case s.phase == blocked && s.ready.readable, s.stalled():
 		l.readAhead(s)
 	case !s.runnable():
 		l.flushLater(s)
@@ -389,48 +390,75 @@ func (l *loop) flushLater(s *session) {
 	}
 }
 
-// read reads once and adds what came to the group.
+// read adds to the group what came. One read is a turn, but for a large argument in
+// progress: nothing can be done before more of it is there.
 func (l *loop) read(s *session) {
-	inCarry := s.carry != nil
-	var room []byte
-	if inCarry {
-		room = s.reserve(&l.pool)
-	} else {
-		room = l.arena[l.used:min(l.used+readMaxBytes, len(l.arena))]
+	if s.carry == nil {
+		if n := l.receive(s, l.arena[l.used:min(l.used+readMaxBytes, len(l.arena))]); n > 0 {
+			window := l.arena[l.used : l.used+n]
+			l.used += (n + 63) &^ 63
+			l.group.add(s, window, false)
+		}
+		return
 	}
+	for budget := bulkReadMaxBytes; budget > 0; {
+		room := s.reserve(&l.pool)
+		n := l.receive(s, room)
+		if n == 0 {
+			if budget < bulkReadMaxBytes && s.phase == running {
+				break
+			}
+			return
+		}
+		if !s.received(n) {
+			l.server.overQueryLimit(s)
+			l.drop(s)
+			return
+		}
+		// What it holds already decides before anything else is executed.
+		s.account()
+		budget -= n
+		if n < len(room) || s.bulkEnd(len(s.carry)-s.first) == 0 {
+			break
+		}
+	}
+	l.group.add(s, s.carry[s.first:], true)
+}
+
+// receive reads once into room. Without anything received it answers 0, and has
+// done what that means.
+func (l *loop) receive(s *session, room []byte) int {
 	n, errno := receive(s.fd, room)
 	switch {
 	case errno == unix.EINTR:
 		l.enqueue(s)
-		return
+		return 0
 	case errno == unix.EAGAIN:
 		s.ready.readable = false
 		l.flushLater(s)
-		return
+		return 0
 	case errno != 0 || n == 0:
 		l.hungUp(s, errno)
-		return
+		return 0
 	}
 	// A short read has emptied the socket, but for an end that was announced.
 	s.ready.readable = n == len(room) || s.ready.hangup
 	l.server.stats.reads.Add(1)
 	l.server.stats.inputBytes.Add(int64(n))
 	s.info.activeMs.Store(l.nowMs)
-	if !inCarry {
-		l.used += (n + 63) &^ 63
-		l.group.add(s, room[:n], false)
-		return
-	}
-	if !s.received(n) {
-		l.server.overQueryLimit(s)
-		l.drop(s)
-		return
-	}
-	l.group.add(s, s.carry[s.first:], true)
+	return n
 }
 
-// readAhead reads what the peer of a blocked session has sent meanwhile, for later:
-// behind more than the socket holds nobody else sees that the peer has gone.
+// stalled reports whether the session executes nothing because its peer does not
+// read, which may be because the peer is still sending: many clients read nothing
+// before the last of a long pipeline has left.
+func (s *session) stalled() bool {
+	return s.phase == running && s.pending() >= outputStopBytes && s.ready.readable && !s.ready.hangup
+}
+
+// readAhead reads what the peer of a blocked or stalled session has sent meanwhile,
+// for later: behind more than the socket holds nobody else sees that the peer has
+// gone, and the peer would wait for us to read while we wait for it.
 func (l *loop) readAhead(s *session) {
 	room := s.reserve(&l.pool)
 	n, errno := receive(s.fd, room)
@@ -443,6 +471,11 @@ func (l *loop) readAhead(s *session) {
 		if len(s.carry) == s.first {
 			s.keep(nil, true, &l.pool)
 		}
+		l.flushLater(s)
+		return
+	case errno == 0 && n == 0 && s.phase == running:
+		// It still gets its replies.
+		s.ready.hangup = true
 		l.flushLater(s)
 		return
 	case errno != 0 || n == 0:

@@ -4,6 +4,7 @@
 package server
 
 import (
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -56,5 +57,24 @@ func TestWakeIsCheap(t *testing.T) {
 			r.Error("a wake left the loop asleep")
 		}
 		r.eventually("the loop sleeps again", func() bool { return l.asleep.Load() == 1 })
+	})
+}
+
+// A client may send a pipeline of any length before it reads anything.
+func TestPipelineBeforeReading(t *testing.T) {
+	withDrivers(t, func(r *rig) {
+		if r.settings().IOThreads == 0 {
+			return // a goroutine that writes does not read
+		}
+		c := r.dial()
+		line := request("ECHO", strings.Repeat("e", 100_000))
+		const count = 500
+		for range count {
+			c.send(line)
+		}
+		want := strings.TrimPrefix(line, "*2\r\n$4\r\nECHO\r\n")
+		for range count {
+			c.expect(want)
+		}
 	})
 }

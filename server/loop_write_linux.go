@@ -29,6 +29,7 @@ func (l *loop) settle() {
 		durable := gate.Durable()
 		for _, s := range l.flushing {
 			l.write(s, durable)
+			s.account()
 		}
 		clear(l.flushing)
 		l.flushing = l.flushing[:0]
@@ -108,6 +109,13 @@ func (l *loop) write(s *session, durable uint64) {
 		return
 	}
 	if s.pending() > 0 {
+		s.noteOutput()
+		if s.overOutputLimit() {
+			// As in Redis, nothing more is sent, even if the peer would read it.
+			l.server.overOutputLimit(s)
+			l.drop(s)
+			return
+		}
 		if s.seq() > durable {
 			if !s.ready.gated {
 				s.ready.gated = true
@@ -119,11 +127,6 @@ func (l *loop) write(s *session, durable uint64) {
 			return
 		}
 		s.noteOutput()
-		if s.overOutputLimit() {
-			l.server.overOutputLimit(s)
-			l.drop(s)
-			return
-		}
 	}
 	l.next(s)
 }
@@ -146,7 +149,7 @@ func (l *loop) send(s *session) bool {
 		l.server.stats.writes.Add(1)
 		l.server.stats.outputBytes.Add(int64(n))
 		budget -= n
-		s.written(n, &l.pool)
+		s.written(n, &l.pool, l.nowMs)
 	}
 	return true
 }
@@ -159,7 +162,7 @@ func (l *loop) next(s *session) {
 	case s.phase == blocked && s.ready.hangup:
 		// The peer went away before its command blocked.
 		l.drop(s)
-	case s.phase == blocked && s.ready.readable && !l.stopping:
+	case (s.phase == blocked && s.ready.readable || s.stalled()) && !l.stopping:
 		l.enqueue(s)
 	case s.pending() == 0 && (l.stopping || s.phase == finishing):
 		l.startDrain(s)

@@ -9,14 +9,14 @@ import "math/bits"
 // however large its last request was.
 type pool struct {
 	// free holds buffers by size: those of class i have room for at least
-	// readMinBytes<<i, and for less than twice that.
+	// poolLeastBytes<<i, and for less than twice that.
 	free [poolClasses][][]byte
 	// keptBytes is what free holds; mostBytes bounds it.
 	keptBytes, mostBytes int
 }
 
-// poolClasses is how many classes lie between readMinBytes and poolBufferBytes.
-const poolClasses = 7
+// poolClasses is how many classes lie between poolLeastBytes and poolBufferBytes.
+const poolClasses = 11
 
 // get returns an empty buffer with room for size bytes. One that the pool would
 // not take back has room for no more than that.
@@ -24,7 +24,7 @@ func (p *pool) get(size int) []byte {
 	if size > poolBufferBytes {
 		return make([]byte, 0, size)
 	}
-	class := bits.Len(uint(max(size, readMinBytes)-1) / readMinBytes)
+	class := bits.Len(uint(max(size, poolLeastBytes)-1) / poolLeastBytes)
 	free := p.free[class]
 	if n := len(free); n > 0 {
 		buf := free[n-1]
@@ -33,17 +33,17 @@ func (p *pool) get(size int) []byte {
 		p.keptBytes -= cap(buf)
 		return buf[:0]
 	}
-	return make([]byte, 0, readMinBytes<<class)
+	return make([]byte, 0, poolLeastBytes<<class)
 }
 
 // put gives a buffer back; one that there is no room for goes to the garbage
 // collector.
 func (p *pool) put(buf []byte) {
 	size := cap(buf)
-	if size < readMinBytes || size >= 2*poolBufferBytes || p.keptBytes+size > p.mostBytes {
+	if size < poolLeastBytes || size >= 2*poolBufferBytes || p.keptBytes+size > p.mostBytes {
 		return
 	}
-	class := bits.Len(uint(size/readMinBytes)) - 1
+	class := bits.Len(uint(size/poolLeastBytes)) - 1
 	p.free[class] = append(p.free[class], buf)
 	p.keptBytes += size
 }

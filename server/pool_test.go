@@ -8,13 +8,13 @@ func TestPoolReusesBySize(t *testing.T) {
 		put, get, wantBytes int
 		reused              bool
 	}{
-		{"smallest", readMinBytes, 1, readMinBytes, true},
+		{"smallest", poolLeastBytes, 1, poolLeastBytes, true},
 		{"grown by append, for what it has room for", 3 * readMinBytes, 2 * readMinBytes, 3 * readMinBytes, true},
 		{"grown by append, for more", 3 * readMinBytes, 3 * readMinBytes, 4 * readMinBytes, false},
 		{"too large for the request", 4 * readMinBytes, readMinBytes, readMinBytes, false},
 		{"largest", poolBufferBytes, poolBufferBytes, poolBufferBytes, true},
 		{"over the largest", poolBufferBytes + 1, poolBufferBytes + 1, poolBufferBytes + 1, false},
-		{"too small to keep", readMinBytes - 1, 1, readMinBytes, false},
+		{"too small to keep", poolLeastBytes - 1, 1, poolLeastBytes, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			p := &pool{mostBytes: 2 * poolBufferBytes}
@@ -45,7 +45,7 @@ func TestPoolIsBounded(t *testing.T) {
 		t.Errorf("%d bytes kept after one buffer was taken", p.keptBytes)
 	}
 	p.drop()
-	if p.keptBytes != 0 || cap(p.get(1)) != readMinBytes {
+	if p.keptBytes != 0 || cap(p.get(1)) != poolLeastBytes {
 		t.Errorf("%d bytes kept after all were dropped", p.keptBytes)
 	}
 }
@@ -54,11 +54,11 @@ func TestPoolIsBounded(t *testing.T) {
 // buffer again and again.
 func TestOutputOfRepliesLikeTheLast(t *testing.T) {
 	p := &pool{mostBytes: poolMaxBytes}
-	s := &session{}
+	s := &session{server: &Server{}}
 	reply := make([]byte, 5*readMinBytes)
 	turn := func() {
 		s.out = append(s.output(p), reply...)
-		s.written(s.pending(), p)
+		s.written(s.pending(), p, 0)
 	}
 	turn()
 	if allocations := testing.AllocsPerRun(100, turn); allocations != 0 {

@@ -217,6 +217,8 @@ func (echoExecutor) GateSeq() uint64        { return 0 }
 func (echoExecutor) AuthRequired() bool     { return false }
 func (echoExecutor) Close()                 {}
 func (echoExecutor) EndBatch()              {}
+func (echoExecutor) HeldBytes() int64       { return 0 }
+func (echoExecutor) Shrink()                {}
 func (echoExecutor) Execute(out []byte, argv [][]byte) ([]byte, Action) {
 	name := strings.ToLower(string(argv[0]))
 	switch {

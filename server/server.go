@@ -42,10 +42,13 @@ type Server struct {
 	log      *slog.Logger
 
 	clients *Clients
+	ledger  ledger
 	stats   counters
-	syncer  *syncer
-	loops   []loopDriver
-	spare   *goroutineDriver
+	// replyTuning is DEBUG REPLYBUFFER's.
+	replyTuning replyTuning
+	syncer      *syncer
+	loops       []loopDriver
+	spare       *goroutineDriver
 
 	mu        sync.Mutex
 	listeners []*listener
@@ -104,6 +107,8 @@ func New(options Options) (*Server, error) {
 		s.log = slog.Default()
 	}
 	s.handshaking, s.stopHandshakes = context.WithCancel(context.Background())
+	s.replyTuning.resetMs.Store(replyResetMs)
+	s.LimitClients(s.settings())
 	s.syncer = newSyncer(s)
 	s.spare = newGoroutineDriver(s)
 	for range s.settings().IOThreads {
@@ -137,6 +142,7 @@ func (s *Server) admit(conn net.Conn) {
 	session.info.MultiCommands.Store(-1)
 	session.info.Redirect.Store(-1)
 	session.info.Protocol.Store(2)
+	session.info.replies.note(replyStaticBytes, now, &s.replyTuning)
 	if text := s.refusal(session, settings); text != "" {
 		s.stats.rejected.Add(1)
 		refuseConn(conn, text)
@@ -150,6 +156,7 @@ func (s *Server) admit(conn net.Conn) {
 	}
 	s.stats.accepted.Add(1)
 	session.executor = s.handler.Open(session)
+	s.ledger.note(session)
 	start()
 }
 
@@ -266,6 +273,7 @@ func (s *session) sweep(nowMs int64, settings *Settings) {
 		s.Kill()
 		return
 	}
+	s.server.ledger.note(s)
 	limit := settings.OutputLimits[i.class()]
 	memory := i.outputMemory()
 	switch {

@@ -291,7 +291,7 @@ func TestSlowReader(t *testing.T) {
 			other.send("PING\r\n")
 			other.expect("+PONG\r\n")
 		}
-		if bytes := info.outputBytes.Load(); bytes > outputHighBytes+1_100_000 {
+		if bytes := info.outputBytes.Load(); bytes > outputStopBytes+1_100_000 {
 			r.Errorf("%d bytes of output wait for a peer that does not read", bytes)
 		}
 		if done := r.toy.executed.Load(); done > 150 {

@@ -6,6 +6,7 @@ package server
 
 import (
 	"sync"
+	"sync/atomic"
 )
 
 // A phase is where a session is in its life.
@@ -46,6 +47,9 @@ type session struct {
 	local  string
 	isNear bool
 	mail   mail
+	entry  entry // the ledger's
+	// limited says that the session is being closed for its output.
+	limited atomic.Bool
 
 	// driver
 	executor Executor
@@ -156,7 +160,9 @@ func (s *session) Push(data []byte, seq uint64) {
 			m.kill = true
 			m.pushed = nil
 		}
+		keep(&s.info.holdings.mail, int64(cap(m.pushed)))
 	})
+	s.server.ledger.note(s)
 }
 
 // TakePushed implements Conn.
@@ -165,6 +171,7 @@ func (s *session) TakePushed(out []byte) []byte {
 	m.mu.Lock()
 	pushed, seq := m.pushed, m.seq
 	m.pushed, m.seq = nil, 0
+	keep(&s.info.holdings.mail, 0)
 	m.mu.Unlock()
 	s.pushSeq = max(s.pushSeq, seq)
 	s.noted += int64(len(pushed)) // it was counted when it came
@@ -198,6 +205,7 @@ func (s *session) collect() letter {
 	m.posted = false
 	taken := letter{pushed: m.pushed, seq: m.seq, kill: m.kill, shrink: m.shrink}
 	m.pushed, m.seq, m.shrink = nil, 0, false
+	keep(&s.info.holdings.mail, 0)
 	if s.phase == parked || s.phase == blocked {
 		taken.resumed, taken.reply = m.resumed, m.reply
 		m.resumed, m.reply = false, nil
@@ -221,6 +229,7 @@ func (s *session) apply(taken letter, p *pool) bool {
 		s.phase = running
 		s.info.parked.Store(false)
 		s.info.set(FlagBlocked, false)
+		keep(&s.info.ArgumentBytes, 0)
 		if taken.reply != nil {
 			s.out = taken.reply(s.output(p))
 		}
@@ -238,7 +247,7 @@ func (s *session) apply(taken letter, p *pool) bool {
 // output is the buffer to append replies to.
 func (s *session) output(p *pool) []byte {
 	if s.out == nil {
-		s.out = p.get(min(s.outUsual, poolBufferBytes))
+		s.out = p.get(min(max(s.outUsual, s.replyBuffer()), poolBufferBytes))
 	}
 	if s.sent > 0 && s.sent >= len(s.out)/2 {
 		n := copy(s.out, s.out[s.sent:])
@@ -247,15 +256,21 @@ func (s *session) output(p *pool) []byte {
 	return s.out
 }
 
+// replyBuffer is the room that the session's next replies get at first.
+func (s *session) replyBuffer() int {
+	return s.info.replies.bufferBytes(s.info.activeMs.Load(), &s.server.replyTuning)
+}
+
 // pending is how many bytes wait to be sent.
 func (s *session) pending() int { return len(s.out) - s.sent }
 
 // written notes that n bytes of the output have left, and gives the buffer
 // back when all have.
-func (s *session) written(n int, p *pool) {
+func (s *session) written(n int, p *pool, nowMs int64) {
 	s.sent += n
 	if s.sent == len(s.out) && s.out != nil {
 		s.outUsual = max(len(s.out), s.outUsual/2)
+		s.info.replies.note(len(s.out), nowMs, &s.server.replyTuning)
 		p.put(s.out)
 		s.out, s.sent = nil, 0
 	}
@@ -277,7 +292,7 @@ func (s *session) seq() uint64 {
 
 // runnable reports whether commands may be executed.
 func (s *session) runnable() bool {
-	return s.phase == running && !s.ready.gated && s.pending() < outputHighBytes
+	return s.phase == running && !s.ready.gated && s.pending() < outputStopBytes
 }
 
 // reserve makes room in carry for the next read and returns the room. It ends
@@ -385,24 +400,28 @@ func (s *session) retire(p *pool) {
 	s.carry, s.first = nil, 0
 }
 
-// noteInput publishes how much input is buffered, and the room for more. A
-// session without a buffer of its own has room in its driver's.
+// noteInput publishes how much input is buffered, and the room for more. What is
+// understood of the request in progress counts as its arguments; Redis has moved
+// them out of the query buffer by then. A session without a buffer of its own has
+// room in its driver's.
 func (s *session) noteInput(size int) {
 	free := readMinBytes + cap(s.spare)
 	if s.carry != nil {
 		free = cap(s.carry) - size + cap(s.spare)
 	}
-	if s.info.queryBytes.Load() != int64(size) {
-		s.info.queryBytes.Store(int64(size))
-	}
-	if s.info.queryFreeBytes.Load() != int64(free) {
-		s.info.queryFreeBytes.Store(int64(free))
-	}
+	understood := min(s.reader.at, size)
+	keep(&s.info.parsedBytes, int64(understood))
+	keep(&s.info.queryBytes, int64(size-understood))
+	keep(&s.info.queryFreeBytes, int64(free))
 }
 
 // shrink gives back what an idle session need not hold.
 func (s *session) shrink() {
 	s.spare = nil
+	s.executor.Shrink()
+	if s.reader.remaining == 0 {
+		s.reader.spans = nil
+	}
 	if s.carry != nil && cap(s.carry)-(len(s.carry)-s.first) > readMinBytes && !s.reader.inBulk {
 		s.carry, s.first = append([]byte(nil), s.carry[s.first:]...), 0
 	}
@@ -419,9 +438,22 @@ func (s *session) end() {
 	if closed {
 		return
 	}
+	s.server.ledger.remove(s)
 	s.server.clients.remove(s)
 	s.executor.Close()
 }
+
+// OutputMax implements Conn.
+func (s *session) OutputMax() int {
+	limit := s.server.settings().OutputLimits[s.info.class()]
+	if limit.HardBytes == 0 {
+		return 0
+	}
+	return int(max(limit.HardBytes, replyStaticBytes))
+}
+
+// OverOutput implements Conn.
+func (s *session) OverOutput() { s.server.overOutputLimit(s) }
 
 // overOutputLimit reports whether what waits to be sent is over the hard limit
 // of the session's class.

@@ -24,7 +24,7 @@ func step(s *session, g *group, window []byte) string {
 	g.run()
 	g.clear()
 	out := string(s.out[s.sent:])
-	s.written(s.pending(), g.pool)
+	s.written(s.pending(), g.pool, 0)
 	return out
 }
 
@@ -69,7 +69,7 @@ func TestSessionSpareBuffer(t *testing.T) {
 			g.add(s, s.carry[s.first:], true)
 			g.run()
 			g.clear()
-			s.written(s.pending(), g.pool)
+			s.written(s.pending(), g.pool, 0)
 		}
 	}
 	send()
@@ -110,7 +110,7 @@ func TestSessionAllocations(t *testing.T) {
 		g.add(s, window, false)
 		g.run()
 		g.clear()
-		s.written(s.pending(), g.pool)
+		s.written(s.pending(), g.pool, 0)
 	}); n > 0 {
 		t.Errorf("%v allocations for 64 commands", n)
 	}
@@ -198,6 +198,6 @@ func BenchmarkSession(b *testing.B) {
 		g.add(s, window, false)
 		g.run()
 		g.clear()
-		s.written(s.pending(), g.pool)
+		s.written(s.pending(), g.pool, 0)
 	}
 }

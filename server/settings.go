@@ -99,8 +99,11 @@ type Settings struct {
 	MemMasterKeyEnv     string
 	MemMasterKeyCommand string
 
-	Databases        int
-	MaxMemoryBytes   uint64
+	Databases      int
+	MaxMemoryBytes uint64
+	// MaxMemoryClients is maxmemory-clients in bytes; below 0, in percent of
+	// MaxMemoryBytes.
+	MaxMemoryClients int64
 	MaxMemoryPolicy  string
 	MaxMemorySamples int
 	LFULogFactor     int

@@ -33,7 +33,9 @@ type Stats struct {
 	ProtocolErrors, QueryLimit, OutputLimit int64
 	// LongestInputBytes and LongestOutputBytes are the largest buffers now.
 	LongestInputBytes, LongestOutputBytes int64
-	// MemoryBytes is what clients' buffers hold now.
+	// Evicted counts the clients closed by maxmemory-clients.
+	Evicted int64
+	// MemoryBytes is what clients hold now.
 	MemoryBytes int64
 }
 
@@ -43,8 +45,12 @@ func (s *Server) overQueryLimit(of *session) {
 	s.log.Warn("closing a client over its query buffer limit", "id", of.id, "addr", of.remote)
 }
 
-// overOutputLimit notes that a session is closed for what it does not read.
+// overOutputLimit notes that a session is closed for what it does not read: once,
+// although a pusher and its driver may both find out.
 func (s *Server) overOutputLimit(of *session) {
+	if of.limited.Swap(true) {
+		return
+	}
 	s.stats.outputLimit.Add(1)
 	s.log.Warn("closing a client over its output limit", "id", of.id, "addr", of.remote)
 }
@@ -58,6 +64,7 @@ func (s *Server) Stats() Stats {
 		Reads: c.reads.Load(), Writes: c.writes.Load(), Commands: c.commands.Load(),
 		ProtocolErrors: c.protocolErrors.Load(),
 		QueryLimit:     c.queryLimit.Load(), OutputLimit: c.outputLimit.Load(),
+		Evicted: s.ledger.evicted.Load(),
 	}
 	clients := s.clients.List()
 	stats.Connected = len(clients)
@@ -70,9 +77,9 @@ func (s *Server) Stats() Stats {
 		if flags&FlagPubSub != 0 {
 			stats.PubSub++
 		}
-		stats.LongestInputBytes = max(stats.LongestInputBytes, i.queryBytes.Load())
+		stats.LongestInputBytes = max(stats.LongestInputBytes, i.queryBytes.Load()+i.parsedBytes.Load())
 		stats.LongestOutputBytes = max(stats.LongestOutputBytes, i.outputBytes.Load())
-		stats.MemoryBytes += client.memory()
+		stats.MemoryBytes += i.holdings.bytes()
 	}
 	return stats
 }
@@ -82,7 +89,7 @@ func (s *Server) ResetStats() {
 	c := &s.stats
 	for _, counter := range []*atomic.Int64{
 		&c.accepted, &c.rejected, &c.inputBytes, &c.outputBytes, &c.reads, &c.writes,
-		&c.commands, &c.protocolErrors, &c.queryLimit, &c.outputLimit,
+		&c.commands, &c.protocolErrors, &c.queryLimit, &c.outputLimit, &s.ledger.evicted,
 	} {
 		counter.Store(0)
 	}

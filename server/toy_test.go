@@ -115,7 +115,9 @@ func (e *toyExecutor) Execute(out []byte, argv [][]byte) ([]byte, Action) {
 	return append(out, "-ERR unknown\r\n"...), Continue
 }
 
-func (e *toyExecutor) EndBatch() {}
+func (e *toyExecutor) EndBatch()        {}
+func (e *toyExecutor) HeldBytes() int64 { return 0 }
+func (e *toyExecutor) Shrink()          {}
 
 func (e *toyExecutor) Prefetch(_ [][]byte, phase int) { e.toy.prefetched[phase].Add(1) }
 func (e *toyExecutor) GateSeq() uint64                { return e.seq }

@@ -277,6 +277,8 @@ func (c *testClient) Aside(wait func())                    { wait() }
 func (c *testClient) AppendLine(dst []byte) []byte         { return dst }
 func (c *testClient) Push([]byte, uint64)                  {}
 func (c *testClient) TakePushed(out []byte) []byte         { return out }
+func (c *testClient) OutputMax() int                       { return 0 }
+func (c *testClient) OverOutput()                          {}
 func (c *testClient) Resume(reply func(out []byte) []byte) { c.resumed <- reply }
 
 // do executes a command line and returns the bytes of its reply.

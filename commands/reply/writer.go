@@ -17,6 +17,21 @@ import (
 type Writer struct {
 	buf   []byte
 	resp3 bool
+	most  func() int
+}
+
+// BoundBy has most say how many bytes of a reply anybody would read, 0 for any
+// number.
+func (w *Writer) BoundBy(most func() int) { w.most = most }
+
+// Bound is how many bytes of a reply anybody would read, 0 for any number. What is
+// written beyond it is not cut; a reply that the client chooses the length of
+// should look.
+func (w *Writer) Bound() int {
+	if w.most == nil {
+		return 0
+	}
+	return w.most()
 }
 
 // Reset continues at the end of buf, which the caller gives away until Bytes.
