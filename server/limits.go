@@ -83,6 +83,10 @@ const (
 	// keeps for reuse, until it is idle.
 	poolOwnMaxBytes = 256 << 10
 
+	// mailRoomBytes is the largest buffer of pushes that waits for the next ones: some
+	// short messages.
+	mailRoomBytes = 512
+
 	// spareMaxBytes is the largest buffer that a connection keeps for its next
 	// large request, for spareTurnsMax turns that did not need it.
 	spareMaxBytes = 4 << 20

@@ -41,6 +41,7 @@ type loop struct {
 	count    int
 	ready    []*session // have something to do in the next pass
 	spare    []*session
+	letters  []*session // room for the mailbox's next ones
 	flushing []*session // have output of this pass
 	waiting  []*session // output waits for the journal
 	drains   []*session // shut on our side, in order of their start
@@ -267,7 +268,7 @@ func (l *loop) readMail() (end bool) {
 	b := &l.box
 	b.mu.Lock()
 	letters, adopted := b.sessions, b.adopted
-	b.sessions, b.adopted = nil, nil
+	b.sessions, b.adopted = l.letters[:0], nil
 	finish, force, durable := b.finish, b.force, b.durable
 	b.durable = false
 	b.mu.Unlock()
@@ -277,6 +278,8 @@ func (l *loop) readMail() (end bool) {
 	for _, s := range letters {
 		l.take(s)
 	}
+	clear(letters)
+	l.letters = letters
 	if finish && !l.stopping {
 		l.stopping = true
 		for _, s := range l.sessions {

@@ -103,6 +103,8 @@ type mail struct {
 	reply   func(out []byte) []byte
 	kill    bool
 	shrink  bool
+	// room is a small buffer for what is pushed next: who listens is pushed to again.
+	room []byte
 	// posted says that the driver knows of the mail; closed, that nobody reads
 	// it any more.
 	posted, closed bool
@@ -152,6 +154,9 @@ func (s *session) Push(data []byte, seq uint64) {
 		if m.kill {
 			return
 		}
+		if m.pushed == nil {
+			m.pushed, m.room = m.room, nil
+		}
 		m.pushed = append(m.pushed, data...)
 		m.seq = max(m.seq, seq)
 		s.info.outputBytes.Add(int64(len(data)))
@@ -160,7 +165,7 @@ func (s *session) Push(data []byte, seq uint64) {
 			m.kill = true
 			m.pushed = nil
 		}
-		keep(&s.info.holdings.mail, int64(cap(m.pushed)))
+		m.measure(s)
 	})
 	s.server.ledger.note(s)
 }
@@ -171,11 +176,28 @@ func (s *session) TakePushed(out []byte) []byte {
 	m.mu.Lock()
 	pushed, seq := m.pushed, m.seq
 	m.pushed, m.seq = nil, 0
-	keep(&s.info.holdings.mail, 0)
 	m.mu.Unlock()
 	s.pushSeq = max(s.pushSeq, seq)
 	s.noted += int64(len(pushed)) // it was counted when it came
-	return append(out, pushed...)
+	out = append(out, pushed...)
+	s.giveBack(pushed)
+	return out
+}
+
+// giveBack leaves a buffer in which pushes came for the next ones, if it is small.
+func (s *session) giveBack(pushed []byte) {
+	m := &s.mail
+	m.mu.Lock()
+	if m.room == nil && m.pushed == nil && cap(pushed) <= mailRoomBytes && !m.closed {
+		m.room = pushed[:0]
+	}
+	m.measure(s)
+	m.mu.Unlock()
+}
+
+// measure publishes what the mail holds. Its lock is held.
+func (m *mail) measure(s *session) {
+	keep(&s.info.holdings.mail, int64(cap(m.pushed)+cap(m.room)))
 }
 
 // post changes the mail and tells the driver, once per delivery; of a kill at
@@ -205,7 +227,6 @@ func (s *session) collect() letter {
 	m.posted = false
 	taken := letter{pushed: m.pushed, seq: m.seq, kill: m.kill, shrink: m.shrink}
 	m.pushed, m.seq, m.shrink = nil, 0, false
-	keep(&s.info.holdings.mail, 0)
 	if s.phase == parked || s.phase == blocked {
 		taken.resumed, taken.reply = m.resumed, m.reply
 		m.resumed, m.reply = false, nil
@@ -237,6 +258,9 @@ func (s *session) apply(taken letter, p *pool) bool {
 	if len(taken.pushed) > 0 && s.phase < finishing {
 		s.out = append(s.output(p), taken.pushed...)
 		s.pushSeq = max(s.pushSeq, taken.seq)
+	}
+	if taken.pushed != nil {
+		s.giveBack(taken.pushed)
 	}
 	// The push was counted when it came.
 	s.noted += int64(len(taken.pushed))
@@ -418,6 +442,10 @@ func (s *session) noteInput(size int) {
 // shrink gives back what an idle session need not hold.
 func (s *session) shrink() {
 	s.spare = nil
+	s.mail.mu.Lock()
+	s.mail.room = nil
+	s.mail.measure(s)
+	s.mail.mu.Unlock()
 	s.executor.Shrink()
 	if s.reader.remaining == 0 {
 		s.reader.spans = nil
@@ -433,7 +461,7 @@ func (s *session) end() {
 	s.mail.mu.Lock()
 	closed := s.mail.closed
 	s.mail.closed = true
-	s.mail.pushed, s.mail.reply = nil, nil
+	s.mail.pushed, s.mail.room, s.mail.reply = nil, nil, nil
 	s.mail.mu.Unlock()
 	if closed {
 		return
