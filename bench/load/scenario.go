@@ -42,7 +42,7 @@ func scenarios() []scenario {
 		{"mem-size", "resident and disk bytes per record of 200 bytes, with history, audit and text index", everysec, nil, "", true, runRecordSize},
 		{"written", "bytes written to disk per user byte, overwriting each key six times", everysec, nil, "", true, runWritten},
 	}
-	return slices.Concat(own, collectionScenarios(cache), listScenarios(cache), hashScenarios(cache), sortedSetScenarios(cache), scriptScenarios(cache), evictionScenarios(cache))
+	return slices.Concat(own, collectionScenarios(cache), listScenarios(cache), hashScenarios(cache), sortedSetScenarios(cache), scriptScenarios(cache), evictionScenarios(cache), fanScenarios(cache))
 }
 
 // bench is one run of the command.

@@ -174,7 +174,12 @@ type reading struct {
 
 // measure runs a load after a warm-up of a fifth of the time.
 func (s *side) measure(from source, limit time.Duration) (reading, error) {
-	if _, err := s.load.run(from, limit/5); err != nil {
+	return s.measureOf(func(limit time.Duration) (amount, error) { return s.load.run(from, limit) }, limit)
+}
+
+// measureOf is measure of another kind of load.
+func (s *side) measureOf(run func(limit time.Duration) (amount, error), limit time.Duration) (reading, error) {
+	if _, err := run(limit / 5); err != nil {
 		return reading{}, err
 	}
 	gcBefore, err := s.collected()
@@ -185,7 +190,7 @@ func (s *side) measure(from source, limit time.Duration) (reading, error) {
 	if err != nil {
 		return reading{}, err
 	}
-	done, err := s.load.run(from, limit)
+	done, err := run(limit)
 	if err != nil {
 		return reading{}, err
 	}
