@@ -123,11 +123,15 @@ func (b *blocked) resume(gateSeq uint64) {
 	})
 }
 
-// endBlocked is for a session that ends: nothing will be taken for it.
+// endBlocked is for a session that ends: nothing will be taken for it. That the keys
+// forget it needs their locks, which a script may hold for long; a driver that waited
+// for it could not take SCRIPT KILL.
 func (s *Session) endBlocked() {
 	if b := s.blocked; b != nil {
 		s.blocked = nil
-		s.Core.Engine.EndWait(&b.waiter)
+		if forget := s.Core.Engine.StopWait(&b.waiter); forget != nil {
+			go forget()
+		}
 		s.Core.blocked.remove(s.Peer.ID(), b)
 	}
 }

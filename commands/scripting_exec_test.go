@@ -89,3 +89,21 @@ func TestExecOfAClientThatGoes(t *testing.T) {
 		}
 	}
 }
+
+// TestLeavingWhileAScriptIsOverdue: sessions that wait for a key, or watch it, end at
+// once when a script has its lock, or nobody could kill the script. Nothing is taken
+// for who has gone.
+func TestLeavingWhileAScriptIsOverdue(t *testing.T) {
+	server, client := newTestClient(t)
+	other, waits, watches := server.connect(2), server.connect(2), server.connect(2)
+	waits.say("BLPOP", "k", "0")
+	watches.say("WATCH", "k")
+	client.begin("EVAL", "while true do redis.call('exists', KEYS[1]) end", "1", "k")
+	waits.session.Close()
+	watches.session.Close()
+	other.kill(t)
+	client.awake()
+	if got := other.say("RPUSH", "k", "a") + other.say("LLEN", "k"); got != ":1\r\n:1\r\n" {
+		t.Errorf("a value for nobody: %q", got)
+	}
+}

@@ -186,7 +186,9 @@ func (s *Session) leave() {
 	s.multi.reset()
 	s.endMonitor()
 	s.endSubscriptions()
-	s.Core.Engine.Unwatch(&s.watch)
+	if s.watch.Len() > 0 {
+		go s.Core.Engine.Unwatch(&s.watch) // as in endBlocked
+	}
 }
 
 // raise makes the session's replies wait for seq.

@@ -145,6 +145,19 @@ func (e *Engine) EndWait(w *Waiter) bool {
 	return !over
 }
 
+// StopWait ends the wait of w as EndWait does, but only marks it: the caller calls
+// the function that it returns, if any, where it may wait for locks.
+func (e *Engine) StopWait(w *Waiter) (forget func()) {
+	w.mu.Lock()
+	over := w.over
+	w.over = true
+	w.mu.Unlock()
+	if over {
+		return nil
+	}
+	return func() { e.forgetWaiter(w) }
+}
+
 // forgetWaiter takes a waiter that is over out of all queues. No lock is held.
 func (e *Engine) forgetWaiter(w *Waiter) {
 	x := &e.waits
