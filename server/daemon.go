@@ -1,4 +1,4 @@
-// This file owns the process around the server: log, daemon, supervisor, pid
+// This file owns the process around the server: daemon, supervisor, pid
 // file, and the limits that the system sets. It must not know connections.
 
 package server
@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"net"
 	"os"
 	"path"
@@ -27,68 +26,6 @@ const (
 	reservedDescriptors = 32
 	storeDescriptors    = 1024
 )
-
-// A Log is where the process writes: standard output or logfile.
-type Log struct {
-	*slog.Logger
-	level  slog.LevelVar
-	closer io.Closer
-}
-
-// OpenLog opens the log that the configuration asks for; CONFIG SET loglevel
-// changes it from then on. A daemon without a logfile writes nowhere.
-func OpenLog(c *Config) (*Log, error) {
-	l, settings := &Log{}, c.Settings()
-	var to io.Writer = os.Stdout
-	if settings.LogFile != "" {
-		file, err := os.OpenFile(settings.LogFile, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
-		if err != nil {
-			return nil, configText("Can't open the log file: " + reason(err))
-		}
-		to, l.closer = file, file
-	}
-	l.setLevel(settings.LogLevel)
-	l.Logger = slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: &l.level}))
-	c.OnChange(func(next *Settings) error {
-		l.setLevel(next.LogLevel)
-		return nil
-	}, "loglevel")
-	return l, nil
-}
-
-// setLevel takes one of Redis's levels; "verbose" lies between debug and info.
-func (l *Log) setLevel(name string) {
-	switch name {
-	case "debug":
-		l.level.Set(slog.LevelDebug)
-	case "verbose":
-		l.level.Set(LevelVerbose)
-	case "warning":
-		l.level.Set(slog.LevelWarn)
-	default:
-		l.level.Set(slog.LevelInfo)
-	}
-}
-
-// LevelVerbose is Redis's level between debug and notice.
-const LevelVerbose = slog.LevelDebug + 2
-
-// Close closes the logfile.
-func (l *Log) Close() error {
-	if l.closer == nil {
-		return nil
-	}
-	return l.closer.Close()
-}
-
-// reason is the system's word for an error, without what was attempted.
-func reason(err error) string {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err.Error()
-	}
-	return err.Error()
-}
 
 // Daemonize starts the daemon, when the configuration asks for one, as another
 // process of the same program with the same arguments, and reports true in the

@@ -51,12 +51,22 @@ func serve(arguments []string) error {
 	}
 	p := &process{config: config, log: log, stop: make(chan struct{}, 1)}
 	err = p.run()
+	if err != nil {
+		log.Error(err.Error())
+		err = loggedError{err}
+	}
 	return errors.Join(err, log.Close())
 }
 
+// loggedError is an error that the log has; it ends the process without being
+// printed again.
+type loggedError struct{ error }
+
+func (e loggedError) Unwrap() error { return e.error }
+
 func (p *process) run() error {
 	settings := p.config.Settings()
-	p.log.Info("reminis is starting", "version", version, "redis_version", "7.0.15", "pid", os.Getpid())
+	p.log.Warn("Reminis is starting", "version", version, "redis_version", "7.0.15", "pid", os.Getpid())
 	for _, note := range p.config.Notes {
 		p.log.Warn(note)
 	}
@@ -243,6 +253,10 @@ func (p *process) listen() error {
 	for _, a := range s.Addresses() {
 		addresses = append(addresses, a.String())
 	}
+	settings := p.config.Settings()
+	// The words of Redis's lines are what scripts wait for.
+	p.log.Warn(fmt.Sprintf("Running in standalone mode, Port: %d, PID: %d", max(settings.Port, settings.TLSPort), os.Getpid()))
+	p.log.Warn("Server initialized")
 	p.log.Info("Ready to accept connections", "addr", strings.Join(addresses, " "))
 	return nil
 }
@@ -261,9 +275,9 @@ func (p *process) wait() {
 	defer signal.Stop(signals)
 	select {
 	case s := <-signals:
-		p.log.Info("stopping", "signal", s.String())
+		p.log.Warn("Received a signal, shutting down...", "signal", s.String())
 	case <-p.stop:
-		p.log.Info("stopping", "command", "SHUTDOWN")
+		p.log.Warn("User requested shutdown...")
 	}
 }
 
@@ -278,6 +292,6 @@ func (p *process) end() error {
 	if err := p.server.Stop(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	p.log.Info("bye")
+	p.log.Warn("Reminis is now ready to exit, bye bye...")
 	return nil
 }
