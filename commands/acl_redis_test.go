@@ -118,9 +118,11 @@ func TestDenialsAsRedis(t *testing.T) {
 	redis := redistest.Start(t)
 	_, c := newTestClient(t)
 	for _, line := range []string{
-		"ACL SETUSER u on >pw +get +set +multi +exec +incr +acl|whoami +discard ~a* (+mget ~b ~c)",
+		"ACL SETUSER u on >pw +get +set +multi +exec +incr +acl|whoami +acl|setuser +discard ~a* (+mget ~b ~c)",
 		"ACL LOG RESET", "AUTH u wrong", "HELLO 2 AUTH nosuch pw", "auth u pw", "ACL WHOAMI", "ACL LIST", "GET a1", "GET b", "SET z 1", "SET z 1",
 		"MGET b d c", "MGET b c", "DEL a1", "CONFIG GET x", "MULTI", "SET a1 x", "SET z x", "EXEC", "MULTI", "SET a1 5", "INCR a1", "GET nosuch", "DISCARD",
+		// Denied when it runs, not when it is queued.
+		"MULTI", "ACL SETUSER u -incr", "INCR a1", "EXEC",
 		"AUTH default x", "ACL DRYRUN u GET z", "ACL LOG NOSUCH", "ACL LOG 1 2", "ACL CAT a b", "ACL GENPASS 1 2", "ACL DELUSER nosuch", "ACL SETUSER \"a b\" on",
 		"CLIENT KILL USER nosuch", "CLIENT KILL USER u",
 	} {

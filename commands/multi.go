@@ -230,7 +230,10 @@ func (s *Session) callQueued(tx *engine.Tx, q *queued, at time.Time) time.Time {
 	s.lens, s.confined = nil, false
 	if limits := s.account.Limits(); limits != nil {
 		// The rules may have changed since the command was queued.
-		if denial := s.judge(limits, q.command, q.argv); denial != acl.Allowed {
+		s.tx = tx
+		denial := s.judge(limits, q.command, q.argv)
+		s.tx = nil
+		if denial != acl.Allowed {
 			s.fail(q.command, errDeniedNow(denial), q.argv[q.command.words():])
 			return at
 		}
