@@ -59,6 +59,7 @@ type bucketArray struct {
 	segments []unsafe.Pointer // full length; nil where there is no segment
 	runs     []run
 	count    uint32
+	idle     int64 // what the pool was told of
 }
 
 func (a *bucketArray) at(i uint32) *bucket {
@@ -84,7 +85,17 @@ func (a *bucketArray) push(pool *Pool) uint32 {
 	i := a.count
 	a.count++
 	*a.at(i) = bucket{}
+	a.tellIdle(pool)
 	return i
+}
+
+// tellIdle tells the pool how much of the array holds no buckets.
+func (a *bucketArray) tellIdle(pool *Pool) {
+	change := a.sizeBytes() - int64(a.count)*bucketBytes - a.idle
+	if change > idleStep || change < -idleStep {
+		a.idle += change
+		pool.idle.Add(change)
+	}
 }
 
 func (a *bucketArray) extend(pool *Pool) {
@@ -120,6 +131,7 @@ func (a *bucketArray) pop(pool *Pool) {
 	case n == 1 && a.runs[0].pages > 1 && a.count <= a.runs[0].pages*pageBuckets/4:
 		a.resizeFirst(pool, int(a.runs[0].pages)/2)
 	}
+	a.tellIdle(pool)
 }
 
 func (a *bucketArray) resizeFirst(pool *Pool, pages int) {
@@ -131,6 +143,7 @@ func (a *bucketArray) release(pool *Pool) {
 	for _, r := range a.runs {
 		pool.release(r)
 	}
+	pool.idle.Add(-a.idle)
 	*a = bucketArray{}
 }
 

@@ -46,7 +46,7 @@ type Options struct {
 type PoolStats struct {
 	MappedBytes int64 // address space reserved; most of it may be untouched
 	UsedBytes   int64 // held by tables
-	IdleBytes   int64 // of these, what is no record that lives, but for 256 bytes a table
+	IdleBytes   int64 // of these, what is no record that lives and no bucket, but for 768 bytes a table
 	KeptBytes   int64 // held by no table, but still resident
 }
 
