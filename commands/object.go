@@ -78,10 +78,11 @@ const (
 )
 
 // runObjectRefCount answers as Redis does, whose clients look whether a small
-// integer is shared. Nothing is shared here.
+// integer is shared: not where each needs its time of access or its counter
+// (object.c tryObjectEncoding). Nothing is shared here.
 func runObjectRefCount(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
 	count := int64(1)
-	if tx.Encoding(p.key) == "int" {
+	if tx.Encoding(p.key) == "int" && !tx.EvictsByAccess() {
 		if n, ok := grammar.ParseInt(tx.PeekString(p.key)); ok && n >= 0 && n < sharedIntegers {
 			count = sharedRefCount
 		}

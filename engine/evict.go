@@ -37,6 +37,16 @@ const (
 
 var policyNames = [...]string{"noeviction", "allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru", "volatile-lfu", "volatile-random", "volatile-ttl"}
 
+// byAccess says whether what goes depends on when or how often keys were used.
+func (p policy) byAccess() bool {
+	return p == allKeysLRU || p == allKeysLFU || p == volatileLRU || p == volatileLFU
+}
+
+// EvictsByAccess says whether maxmemory is set and takes keys by their use.
+func (tx *Tx) EvictsByAccess() bool {
+	return tx.e.Limits.MaxMemory.Load() > 0 && policy(tx.e.Limits.policy.Load()).byAccess()
+}
+
 // volatile says whether only keys with a deadline may go.
 func (p policy) volatile() bool { return p >= volatileLRU }
 
@@ -67,7 +77,7 @@ type evictor struct {
 }
 
 // UsedBytes is what maxmemory bounds: the records of all tables, exactly, and what
-// lives in Go's heap, as of its last collection.
+// lives in Go's heap beyond that of an empty server, as of its last collection.
 func (e *Engine) UsedBytes() int64 { return e.tableBytes() + e.evictor.heap.bytes() }
 
 func (e *Engine) tableBytes() int64 {
@@ -103,8 +113,8 @@ func (e *Engine) MakeRoom() bool {
 func (e *Engine) over(limit int64) bool {
 	tables, heap := e.tableBytes(), &e.evictor.heap
 	live := heap.bytes()
-	grown := heap.objects.Load() - live
-	if tables+live > limit && live > 0 || tables+live+grown > limit && grown > limit/16 {
+	grown := heap.objects.Load() - heapBase + heapLeast - live
+	if tables+live > limit && live > heapLeast || tables+live+grown > limit && grown > limit/16 {
 		heap.collectSoon()
 	}
 	return tables+live > limit
@@ -280,7 +290,10 @@ func (e *Engine) evict(c *candidate, p policy) bool {
 // heapUse is what lives in Go's heap. It is known after each collection only; until
 // the next, what was evicted from it is counted off.
 type heapUse struct {
-	live    atomic.Int64 // at the last collection
+	// live is what a collection found, and what counts until one finds something
+	// else by heapStep: without any cause in the data, what lives differs by some
+	// hundred kilobytes from one collection to the next, and keys would go for it.
+	live    atomic.Int64
 	objects atomic.Int64 // with what died since, and what is new
 	cycles  atomic.Uint64
 	evicted atomic.Int64
@@ -292,6 +305,13 @@ type heapUse struct {
 const (
 	// heapUseAge is how old the figures may be: reading them costs microseconds.
 	heapUseAge = 100 * time.Millisecond
+	heapStep   = 1 << 20
+	// heapBase is what the heap of a server without data or clients comes to. It is
+	// none of what maxmemory, which is small for some caches, leaves for the data.
+	heapBase = 6 << 20
+	// heapLeast counts for it: a limit of next to nothing is exceeded by an empty
+	// server, as by Redis, which takes about that much.
+	heapLeast = 1 << 20
 	// Collections are asked for once a second at most, and for a tenth of the time.
 	collectEvery = time.Second
 	collectShare = 10
@@ -302,7 +322,7 @@ func (g *heapUse) bytes() int64 {
 	if last := g.readAt.Load(); now-last > int64(heapUseAge) && g.readAt.CompareAndSwap(last, now) {
 		g.read()
 	}
-	return max(0, g.live.Load()-g.evicted.Load())
+	return heapLeast + max(0, g.live.Load()-g.evicted.Load()-heapBase)
 }
 
 func (g *heapUse) read() {
@@ -310,11 +330,20 @@ func (g *heapUse) read() {
 		{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/cycles/total:gc-cycles"},
 	}
 	metrics.Read(sample[:])
-	g.live.Store(int64(sample[0].Value.Uint64()))
 	g.objects.Store(int64(sample[1].Value.Uint64()))
 	if cycles := sample[2].Value.Uint64(); g.cycles.Swap(cycles) != cycles {
-		g.evicted.Store(0)
+		g.settle(int64(sample[0].Value.Uint64()))
 	}
+}
+
+// settle takes what a collection found: as it is where that differs from what counts,
+// less what was evicted since, by a step.
+func (g *heapUse) settle(found int64) {
+	expected := max(0, g.live.Load()-g.evicted.Swap(0))
+	if expected == 0 || found >= expected+heapStep || found <= expected-heapStep {
+		expected = found
+	}
+	g.live.Store(expected)
 }
 
 // collectSoon has the heap collected in the background, unless that was done just

@@ -97,6 +97,29 @@ func TestEvictionByPolicy(t *testing.T) {
 	}
 }
 
+// What lives in the heap counts in steps, and beyond what an empty server has.
+func TestHeapCountsInSteps(t *testing.T) {
+	var g heapUse
+	g.readAt.Store(math.MaxInt64)
+	for i, test := range []struct{ evicted, found, want int64 }{
+		{0, heapBase - 100, 0},
+		{0, heapBase + heapStep/2, 0},
+		{0, heapBase + 10*heapStep, 10 * heapStep},
+		{0, heapBase + 10*heapStep + heapStep/2, 10 * heapStep},
+		{0, heapBase + 10*heapStep - heapStep/2, 10 * heapStep},
+		// What was evicted is gone, although the collection does not show all of it.
+		{3 * heapStep, heapBase + 7*heapStep + heapStep/2, 7 * heapStep},
+		{heapStep, heapBase + 7*heapStep, 7 * heapStep},
+		{0, 0, 0},
+	} {
+		g.evicted.Store(test.evicted)
+		g.settle(test.found)
+		if got := g.bytes(); got != heapLeast+test.want {
+			t.Errorf("step %d: %d, want %d", i, got, heapLeast+test.want)
+		}
+	}
+}
+
 // peekAt looks a key up without being an access.
 func (tx *Tx) peekAt(key []byte) (deadlineMs int64, there bool) {
 	tx.LockKeys([][]byte{key})
