@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 	"sync"
 
@@ -341,8 +343,9 @@ const (
 
 // Table is all commands by name.
 type Table struct {
-	byName  map[string]*Command
+	byName  map[string]*Command // by the name that clients say
 	all     []*Command
+	longest int // of the names that rename-command gave
 	catalog *acl.Catalog
 }
 
@@ -371,7 +374,30 @@ func NewTable(families ...[]*Command) *Table {
 	return t
 }
 
-// All is every command in the order of declaration.
+// Rename has clients say another name for a command, or, where that is "", takes
+// the command away from them (rename-command). Rules of users, statistics and
+// errors go on naming it as it is declared. Its error is ErrRenameUnknown or
+// ErrRenameTaken. Call it before the table is used.
+func (t *Table) Rename(from, to string) error {
+	from, to = strings.ToLower(from), strings.ToLower(to)
+	c := t.byName[from]
+	if c == nil {
+		return ErrRenameUnknown
+	}
+	if to != "" && to != from && t.byName[to] != nil {
+		return ErrRenameTaken
+	}
+	delete(t.byName, from)
+	if to == "" {
+		t.all = slices.DeleteFunc(t.all, func(other *Command) bool { return other == c })
+		return nil
+	}
+	t.byName[to] = c
+	t.longest = max(t.longest, len(to))
+	return nil
+}
+
+// All is every command that clients may say, in the order of declaration.
 func (t *Table) All() []*Command { return t.all }
 
 // each visits every command, and each container's subcommands behind it.
@@ -390,7 +416,11 @@ func (t *Table) find(argv [][]byte) *Command {
 	var buf [32]byte
 	name, ok := lowered(buf[:0], argv[0])
 	if !ok {
-		return nil
+		// Only a name that rename-command gave may be so long.
+		if len(argv[0]) > t.longest {
+			return nil
+		}
+		name = bytes.ToLower(argv[0])
 	}
 	c := t.byName[string(name)]
 	if c == nil || c.subs == nil || len(argv) < 2 {

@@ -101,7 +101,7 @@ func configRewriteCommand() *Command {
 		Summary: "Rewrite the configuration file with the in memory configuration",
 		Flags:   configFlags, Reply: reply.OK(),
 	}, grammar.Compile[noParams](), func(s *Session, _ *noParams, w *reply.Writer) error {
-		if err := s.Core.Config.Rewrite(); err != nil {
+		if err := s.Core.Config.Rewrite(false); err != nil {
 			return Error("ERR " + err.Error())
 		}
 		w.OK()

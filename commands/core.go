@@ -90,8 +90,9 @@ type Config interface {
 	Set(pairs []string, local bool) error
 	// Sensitive says that a directive's value is a secret.
 	Sensitive(name string) bool
-	// Rewrite writes the configuration into its file; errors as Set's.
-	Rewrite() error
+	// Rewrite writes the configuration into its file, all of it or what differs from
+	// the defaults; errors as Set's.
+	Rewrite(all bool) error
 }
 
 // Clients are the connections of the process.
@@ -147,6 +148,8 @@ type Process interface {
 	Log(text string)
 	// LogAt is Log at one of Redis's levels: 0 debug, 1 verbose, 2 notice, 3 warning.
 	LogAt(level int, text string)
+	// Crash ends the process as a fault of its own would.
+	Crash()
 	// ResetFigures starts the counters among them anew.
 	ResetFigures()
 	// Shutdown has the server stop soon, whatever the clients do; it returns an

@@ -25,7 +25,7 @@ func debugCommand() *Command {
 		Reply: reply.Any(),
 	}, grammar.Compile[debugParams](
 		grammar.Rest("word", func(p *debugParams) *[][]byte { return &p.words }).DocumentedAs(),
-	), runDebug)
+	), func(s *Session, p *debugParams, w *reply.Writer) error { return runDebug(s, p, w) })
 }
 
 // debugAction is one subcommand: least to most words follow its name.
@@ -66,6 +66,7 @@ func runDebug(s *Session, p *debugParams, w *reply.Writer) error {
 func debugActions() []debugAction {
 	return []debugAction{
 		{"change-repl-id", 0, 0, []string{"CHANGE-REPL-ID", "    Accepted: nothing is replicated."}, debugOK},
+		{"config-rewrite-force-all", 0, 0, []string{"CONFIG-REWRITE-FORCE-ALL", "    Like CONFIG REWRITE but writes all configuration options, including", "    keywords not listed in original configuration file or default values."}, debugRewriteAll},
 		{"digest", 0, 0, []string{"DIGEST", "    Output a hex signature representing the current DB content."}, debugDigest},
 		{"digest-value", 0, math.MaxInt, []string{"DIGEST-VALUE <key> [<key> ...]", "    Output a hex signature of the values of all the specified keys."}, debugDigestValue},
 		{"error", 1, 1, []string{"ERROR <string>", "    Return a Redis protocol error with <string> as message. Useful for clients", "    unit tests to simulate Redis errors."}, debugError},
@@ -79,6 +80,7 @@ func debugActions() []debugAction {
 		{"reload", 0, math.MaxInt, []string{"RELOAD", "    Write a checkpoint, empty the memory and recover it."}, debugReload},
 		{"replicate", 1, math.MaxInt, []string{"REPLICATE <string>", "    Accepted: there are no replicas."}, debugOK},
 		{"replybuffer", 2, 2, []string{"REPLYBUFFER <PEAK-RESET-TIME|RESIZING> <value>", "    Control the reply buffer size that CLIENT LIST shows and clients take:", "    PEAK-RESET-TIME <never|reset|ms> sets for how long a peak of replies counts,", "    RESIZING <0|1> whether buffers follow it at all."}, debugReplyBuffer},
+		{"segfault", 0, 0, []string{"SEGFAULT", "    Crash the server with sigsegv."}, debugCrash},
 		{"set-active-expire", 1, 1, []string{"SET-ACTIVE-EXPIRE <0|1>", "    Setting it to 0 disables expiring keys (and hash-fields) in background", "    when they are not accessed (otherwise the Redis behavior). Setting it", "    to 1 reenables back the default."}, debugSetActiveExpire},
 		{"set-disable-deny-scripts", 1, 1, []string{"SET-DISABLE-DENY-SCRIPTS <0|1>", "    Setting it to 1 lets scripts call commands that are not for scripts."}, debugUnbarScripts},
 		{"sleep", 1, 1, []string{"SLEEP <seconds>", "    Stop the server for <seconds>. Decimals allowed."}, debugSleep},
@@ -128,6 +130,20 @@ func debugReplyBuffer(s *Session, args [][]byte, w *reply.Writer) error {
 }
 
 func debugError(_ *Session, args [][]byte, _ *reply.Writer) error { return Error(args[0]) }
+
+func debugRewriteAll(s *Session, _ [][]byte, w *reply.Writer) error {
+	if err := s.Core.Config.Rewrite(true); err != nil {
+		return errRewriteAll(err)
+	}
+	w.OK()
+	return nil
+}
+
+func debugCrash(s *Session, _ [][]byte, w *reply.Writer) error {
+	s.Core.Process.Crash()
+	w.OK()
+	return nil
+}
 
 func debugUnbarScripts(s *Session, args [][]byte, w *reply.Writer) error {
 	s.Core.scripts.unbarred.Store(string(args[0]) != "0")

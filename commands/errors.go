@@ -231,6 +231,16 @@ const (
 	ErrLoading        Error = "LOADING Redis is loading the dataset in memory"
 )
 
+func errRewriteAll(err error) error {
+	return Error("ERR CONFIG-REWRITE-FORCE-ALL failed: " + err.Error())
+}
+
+// The errors of rename-command, which are for the configuration.
+const (
+	ErrRenameUnknown Error = "No such command in rename-command"
+	ErrRenameTaken   Error = "Target command name already exists"
+)
+
 // The errors of scripts. Those that a script gets from a command that does not run
 // have no code of their own in Redis (script.c scriptCall).
 const (

@@ -80,6 +80,7 @@ func (p *fakeProcess) LogAt(level int, text string) {
 	p.log = append(p.log, strconv.Itoa(level)+" "+text)
 }
 func (p *fakeProcess) ResetFigures() {}
+func (p *fakeProcess) Crash()        { p.log = append(p.log, "crashed") }
 
 func (p *fakeProcess) Shutdown(how ShutdownRequest) error {
 	p.shutdowns = append(p.shutdowns, how)

@@ -49,7 +49,7 @@ func (c fakeConfig) Set(pairs []string, _ bool) error {
 	return nil
 }
 
-func (fakeConfig) Rewrite() error { return nil }
+func (fakeConfig) Rewrite(bool) error { return nil }
 
 func (fakeConfig) Sensitive(name string) bool { return name == "requirepass" }
 

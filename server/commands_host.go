@@ -12,6 +12,7 @@ import (
 	"math"
 	"os"
 	"runtime/metrics"
+	"syscall"
 
 	"reminis/commands"
 	"reminis/engine/memory"
@@ -122,7 +123,7 @@ func (h configHost) Set(pairs []string, local bool) error { return h.config.Set(
 
 func (h configHost) Sensitive(name string) bool { return h.config.Sensitive(name) }
 
-func (h configHost) Rewrite() error { return h.config.Rewrite() }
+func (h configHost) Rewrite(all bool) error { return h.config.Rewrite(all) }
 
 // clientsHost is the registry as commands see it.
 type clientsHost struct{ server *Server }
@@ -186,6 +187,15 @@ func (h *processHost) Log(text string) { h.server.log.Warn(text) }
 func (h *processHost) LogAt(level int, text string) {
 	levels := [...]slog.Level{slog.LevelDebug, LevelVerbose, slog.LevelInfo, slog.LevelWarn}
 	h.server.log.Log(context.Background(), levels[level], text)
+}
+
+// Crash does not return where the signal ends the process.
+func (h *processHost) Crash() {
+	if err := crashSelf(syscall.SIGSEGV); err != nil {
+		h.server.log.Error("crashing failed", "error", err)
+		return
+	}
+	select {}
 }
 
 func (h *processHost) ResetFigures() { h.server.ResetStats() }

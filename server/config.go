@@ -22,6 +22,7 @@ type Config struct {
 	// userLines are the lines of the accounts that there are now; nil where a file
 	// of their own has them. It is set before the first Rewrite.
 	userLines func() []fileLine
+	renames   []rename
 	// Notes are what an operator should be told at the start: directives that
 	// were given and have no effect here.
 	Notes []string
@@ -54,11 +55,7 @@ func DefaultConfig() *Config {
 		if d.alias != "" {
 			c.byName[d.alias] = d
 		}
-		words := []string{d.initial}
-		if d.is(multi) {
-			words = strings.Fields(d.initial)
-		}
-		v, err := d.readKind(words, "")
+		v, err := d.readKind(d.initialWords(), "")
 		if err != nil {
 			panic(fmt.Sprintf("server: default of %s: %v", d.name, err))
 		}

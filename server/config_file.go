@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 
+	"reminis/commands"
 	"reminis/commands/acl"
 	"reminis/commands/quoting"
 )
@@ -128,6 +129,34 @@ type loader struct {
 	config *Config
 	// given are the directives that were set, by their name.
 	given map[string]bool
+	at    place
+}
+
+// A place is a line of a source.
+type place struct {
+	source string
+	number int
+	line   string
+}
+
+// failed is an error at a place.
+func (p place) failed(err error) error { return &ConfigError{p.source, p.number, p.line, err} }
+
+// A rename is a rename-command line; to is "" for a command that is taken away.
+type rename struct {
+	from, to string
+	at       place
+}
+
+// RenameCommands gives commands the names that the configuration says. Its errors
+// are ConfigErrors.
+func (c *Config) RenameCommands(table *commands.Table) error {
+	for _, r := range c.renames {
+		if err := table.Rename(r.from, r.to); err != nil {
+			return r.at.failed(err)
+		}
+	}
+	return nil
 }
 
 // file reads one file, or all that a pattern with wildcards matches.
@@ -161,12 +190,14 @@ func (l *loader) lines(source, content string, depth int) error {
 		if line == "" || line[0] == '#' {
 			continue
 		}
+		at := place{source, number, line}
+		l.at = at
 		if err := l.line(line, depth); err != nil {
 			var inner *ConfigError
 			if errors.As(err, &inner) {
 				return err
 			}
-			return &ConfigError{source, number, line, err}
+			return at.failed(err)
 		}
 	}
 	return nil
@@ -235,7 +266,10 @@ func (l *loader) other(name string, words []string, depth int) error {
 		return nil
 	case name == "user" && len(words) > 0:
 		return l.user(words[0], words[1:])
-	case name == "rename-command" || name == "loadmodule":
+	case name == "rename-command" && len(words) == 2:
+		l.config.renames = append(l.config.renames, rename{words[0], words[1], l.at})
+		return nil
+	case name == "loadmodule":
 		return errRefused
 	case name == "sentinel":
 		return configText("sentinel directive while not in sentinel mode")

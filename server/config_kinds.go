@@ -99,12 +99,16 @@ func (d *directive) read(words []string, current string) (value, error) {
 
 // isInitial reports whether v is the default.
 func (d *directive) isInitial(v value) bool {
-	if d.parse != nil {
-		initial, err := d.parse(strings.Fields(d.initial), "")
-		return err == nil && initial.text == v.text
-	}
-	initial, err := d.readKind([]string{d.initial}, "")
+	initial, err := d.readKind(d.initialWords(), "")
 	return err == nil && initial.text == v.text
+}
+
+// initialWords is the default as a file would have it.
+func (d *directive) initialWords() []string {
+	if d.is(multi) {
+		return strings.Fields(d.initial)
+	}
+	return []string{d.initial}
 }
 
 func (d *directive) readKind(words []string, current string) (value, error) {

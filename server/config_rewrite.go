@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,8 +32,8 @@ type fileLine struct {
 }
 
 // Rewrite answers CONFIG REWRITE: the file is replaced by one that is whole and on
-// the disk, or stays as it is.
-func (c *Config) Rewrite() error {
+// the disk, or stays as it is. With all, what is at its default is written, too.
+func (c *Config) Rewrite(all bool) error {
 	if c.Path == "" {
 		return ErrNoConfigFile
 	}
@@ -40,7 +41,7 @@ func (c *Config) Rewrite() error {
 	defer c.mu.Unlock()
 	old, err := os.ReadFile(c.Path)
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
-		text := c.rewritten(string(old))
+		text := c.rewritten(string(old), all)
 		err = replaceFile(c.Path, func(to io.Writer) error {
 			_, err := io.WriteString(to, text)
 			return err
@@ -53,14 +54,14 @@ func (c *Config) Rewrite() error {
 }
 
 // rewritten is the new text of a file.
-func (c *Config) rewritten(old string) string {
+func (c *Config) rewritten(old string, all bool) string {
 	f := newFileLines(old, c.byName)
 	for i := range directives {
 		d := &directives[i]
-		f.write(d.name, c.linesOf(d))
+		f.write(d.name, c.linesOf(d), all)
 	}
 	if c.userLines != nil {
-		f.write("user", c.userLines())
+		f.write("user", c.userLines(), all)
 	}
 	return f.String()
 }
@@ -68,16 +69,17 @@ func (c *Config) rewritten(old string) string {
 // linesOf are the lines of a directive.
 func (c *Config) linesOf(d *directive) []fileLine {
 	v := c.values[d.name]
-	needed := !d.isInitial(v) && v.text != c.derived[d.name]
+	derived, isDerived := c.derived[d.name]
+	needed := !d.isInitial(v) && !(isDerived && v.text == derived)
 	if d.rewrite != nil {
 		return d.rewrite(d, v, needed)
 	}
 	form := v.text
+	if form == "" && !needed {
+		return nil
+	}
 	switch d.kind {
 	case text:
-		if form == "" && !needed {
-			return nil
-		}
 		form = quoting.Quote(form)
 	case byteSize, byteSizeOrPercent:
 		form = memoryForm(v)
@@ -106,6 +108,9 @@ type fileLines struct {
 	marked bool
 }
 
+// fileOnly are words that only a file may say, which stay as they are.
+var fileOnly = []string{"include", "rename-command", "loadmodule", "sentinel"}
+
 // newFileLines reads the lines of a file. One that no directive is on becomes a
 // comment; those of files that it includes stay where they are.
 func newFileLines(old string, byName map[string]*directive) *fileLines {
@@ -133,7 +138,7 @@ func newFileLines(old string, byName map[string]*directive) *fileLines {
 			f.places[d.name] = append(f.places[d.name], len(f.lines))
 		case name == "user":
 			f.places[name] = append(f.places[name], len(f.lines))
-		case name != "include":
+		case !slices.Contains(fileOnly, name):
 			line = "# ??? " + line
 		}
 		f.lines = append(f.lines, line)
@@ -142,14 +147,15 @@ func newFileLines(old string, byName map[string]*directive) *fileLines {
 }
 
 // write puts the lines of a directive where its old ones were, as far as there
-// are any, and the others at the end; old ones that are left over go.
-func (f *fileLines) write(name string, lines []fileLine) {
+// are any, and those of the others that are needed, or all, at the end; old ones that
+// are left over go.
+func (f *fileLines) write(name string, lines []fileLine, all bool) {
 	places := f.places[name]
 	for _, line := range lines {
 		switch {
 		case len(places) > 0:
 			f.lines[places[0]], places = line.text, places[1:]
-		case line.needed:
+		case line.needed || all:
 			if !f.marked {
 				f.lines, f.marked = append(f.lines, rewriteMark), true
 			}

@@ -56,6 +56,8 @@ func TestRewrite(t *testing.T) {
 			"bind 127.0.0.1 -::1\n<dir>\nlatency-tracking-info-percentiles \"\"\n" + save},
 		{"our own", "dir x\n" + save, []string{"mem-consent", "required", "mem-idempotency-window", "36h"},
 			"<dir>\n" + save + "\n" + rewriteMark + "\nmem-consent required\nmem-idempotency-window 36h\n"},
+		{"no address", "dir x\n" + save, []string{"bind", ""}, "<dir>\n" + save + "\n" + rewriteMark + "\nbind \"\"\n"},
+		{"what only a file says", "rename-command FLUSHALL \"\"\ndir x\n" + save, nil, "rename-command FLUSHALL \"\"\n<dir>\n" + save},
 		{"carriage returns", "dir x\r\ntimeout 1\r\n" + save, nil, "<dir>\ntimeout 1\n" + save},
 	} {
 		path := write(t, "c", test.before)
@@ -64,7 +66,7 @@ func TestRewrite(t *testing.T) {
 			t.Fatalf("%s: %v", test.name, err)
 		}
 		for range 2 { // the second time nothing changes
-			if err := c.Rewrite(); err != nil {
+			if err := c.Rewrite(false); err != nil {
 				t.Fatalf("%s: %v", test.name, err)
 			}
 			got := strings.ReplaceAll(readFile(t, path), dirLine(c), "<dir>")
@@ -82,6 +84,24 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
+// With all, what is at its default is written too, and can be read again.
+func TestRewriteAll(t *testing.T) {
+	path := write(t, "c", "port 7\n")
+	c := load(t, path)
+	if err := c.Rewrite(true); err != nil {
+		t.Fatal(err)
+	}
+	again := load(t, path)
+	for name, v := range c.values {
+		if again.values[name].text != v.text {
+			t.Errorf("%s is %q after a restart, was %q", name, again.values[name].text, v.text)
+		}
+	}
+	if text := readFile(t, path); !strings.Contains(text, "\nhz 10\n") {
+		t.Errorf("a default is not there: %s", text)
+	}
+}
+
 // A file that includes another, or that somebody broke since the start, keeps its
 // lines; the broken ones as comments.
 func TestRewriteKeepsWhatItDoesNotKnow(t *testing.T) {
@@ -92,7 +112,7 @@ func TestRewriteKeepsWhatItDoesNotKnow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Rewrite(); err != nil {
+	if err := c.Rewrite(false); err != nil {
 		t.Fatal(err)
 	}
 	want := "include " + other + "\n# ??? nosuch 1\n# ??? \"open\n# ok\n\n" + rewriteMark + "\ntimeout 9\n"
@@ -105,7 +125,7 @@ func TestRewriteKeepsWhatItDoesNotKnow(t *testing.T) {
 }
 
 func TestRewriteFails(t *testing.T) {
-	if err := DefaultConfig().Rewrite(); err != ErrNoConfigFile {
+	if err := DefaultConfig().Rewrite(false); err != ErrNoConfigFile {
 		t.Errorf("without a file: %v", err)
 	}
 	path := write(t, "c", "timeout 1\n")
@@ -113,13 +133,13 @@ func TestRewriteFails(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Rewrite(); err != nil || !strings.Contains(readFile(t, path), "timeout 1\n") {
+	if err := c.Rewrite(false); err != nil || !strings.Contains(readFile(t, path), "timeout 1\n") {
 		t.Errorf("a file that is gone is made again: %v", err)
 	}
 	if err := os.RemoveAll(filepath.Dir(path)); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Rewrite(); err == nil || err.Error() != "Rewriting config file: No such file or directory" {
+	if err := c.Rewrite(false); err == nil || err.Error() != "Rewriting config file: No such file or directory" {
 		t.Errorf("a directory that is gone: %v", err)
 	}
 }
@@ -153,7 +173,7 @@ func TestRewriteAsRedis(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := c.Rewrite(); err != nil {
+	if err := c.Rewrite(false); err != nil {
 		t.Fatal(err)
 	}
 	wantOld, wantNew := splitRewritten(readFile(t, theirs))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"reminis/commands"
 	"reminis/commands/quoting"
 )
 
@@ -108,9 +109,9 @@ func TestLoadErrors(t *testing.T) {
 		{"shutdown-on-sigint save nosave", "line 1", "shutdown options SAVE and NOSAVE can't be used simultaneously"},
 		{"mem-idempotency-window soon", "line 1", "argument must be a duration such as 30m, 24h or 7d"},
 		// What would protect less or serve another topology stops the start.
-		{"masterauth secret", "line 1", "this directive is not supported"},
+		{"tls-ciphersuites TLS_AES_128_GCM_SHA256", "line 1", "this directive is not supported"},
 		{"user foo on\nuser foo off", "line 2", "Error in user declaration 'foo': Duplicate user found. A user can only be defined once in config files"},
-		{`rename-command FLUSHALL ""`, "line 1", "this directive is not supported"},
+		{`rename-command FLUSHALL`, "line 1", "Bad directive or wrong number of arguments"},
 		{"replicaof 10.0.0.1 6379", "line 1", "this directive is not supported"},
 		{"cluster-enabled yes", "line 1", "this directive is not supported"},
 		{"loadmodule x.so", "line 1", "this directive is not supported"},
@@ -143,6 +144,25 @@ func TestRefusedAtDefault(t *testing.T) {
 		}
 		if _, err := Load([]string{write(t, "c", line)}, nil); err != nil {
 			t.Errorf("%q: %v", line, err)
+		}
+	}
+}
+
+func TestRenameCommands(t *testing.T) {
+	long := strings.Repeat("x", 64)
+	c := load(t, write(t, "c", "rename-command FlushAll \"\"\nrename-command config "+long+"\nrename-command GET set2\n"))
+	if err := c.RenameCommands(commands.DefaultTable()); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ lines, want string }{
+		{"port 1\nrename-command nosuch x", "line 2\n>>> 'rename-command nosuch x'\nNo such command in rename-command (in "},
+		{"rename-command config|get x", "No such command in rename-command"},
+		{"rename-command get SET", "Target command name already exists"},
+		{"rename-command get x\nrename-command get y", "line 2\n>>> 'rename-command get y'\nNo such command in rename-command"},
+	} {
+		err := load(t, write(t, "c", test.lines)).RenameCommands(commands.DefaultTable())
+		if !strings.Contains(errorText(err), test.want) {
+			t.Errorf("%q: %v, want %q", test.lines, err, test.want)
 		}
 	}
 }
@@ -239,7 +259,7 @@ func TestConfigSet(t *testing.T) {
 		{[]string{"timeout", "1", "timeout", "2"}, "CONFIG SET failed (possibly related to argument 'timeout') - duplicate parameter"},
 		{[]string{"hash-max-listpack-entries", "1", "hash-max-ziplist-entries", "2"}, "CONFIG SET failed (possibly related to argument 'hash-max-ziplist-entries') - duplicate parameter"},
 		{[]string{"timeout"}, "syntax error"},
-		{[]string{"masterauth", "x"}, "CONFIG SET failed (possibly related to argument 'masterauth') - this directive is not supported, and ignoring it would not be safe"},
+		{[]string{"tls-ciphersuites", "x"}, "CONFIG SET failed (possibly related to argument 'tls-ciphersuites') - this directive is not supported, and ignoring it would not be safe"},
 	} {
 		c := DefaultConfig()
 		err := c.Set(test.pairs, true)
@@ -313,7 +333,7 @@ func TestConfigGet(t *testing.T) {
 		want     string
 	}{
 		{[]string{"port"}, "port=6379"},
-		{[]string{"PORT", "port", "bind"}, "port=6379 bind=127.0.0.1"},
+		{[]string{"PORT", "port", "bind"}, "port=6379 bind=* -::*"},
 		{[]string{"nonsense"}, ""},
 		{[]string{"hash-max-*"}, "hash-max-listpack-entries=512 hash-max-ziplist-entries=512 hash-max-listpack-value=64 hash-max-ziplist-value=64"},
 		{[]string{"slaveof"}, "slaveof="},

@@ -44,8 +44,7 @@
 //
 // A connection of tls-port shakes hands beside the accepting, within ten seconds,
 // before it is admitted; then it has a goroutine, as it is no plain socket. Go's TLS
-// is used as it is: suites of TLS 1.3 cannot be chosen (tls-ciphersuites), keys with
-// a passphrase are refused, sessions are resumed by tickets whatever
+// is used as it is: suites of TLS 1.3 cannot be chosen (tls-ciphersuites), sessions are resumed by tickets whatever
 // tls-session-caching says, and tls-dh-params-file has no effect, since no suite
 // with plain Diffie-Hellman is spoken.
 //
@@ -113,4 +112,12 @@
 // CONFIG SET all read it. Hot paths never look a name up: a Settings is published
 // as one pointer. What Redis accepts and has no effect here is noted at the
 // start; what would protect less when ignored stops the start.
+//
+// # The log
+//
+// log.go writes slog's records in the form of Redis's lines, which scripts and
+// collectors read. crash.go puts panics and signals that mean a crash there, and,
+// with watchdog-period, the stacks of all goroutines when a loop has been at one
+// batch for longer. A batch's begin is two stores a pass; a timer signal, as Redis
+// has it, would say no more.
 package server

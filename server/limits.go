@@ -22,6 +22,10 @@ const (
 	unauthenticatedArgumentsMax = 10
 	unauthenticatedBulkMaxBytes = 16 << 10
 
+	// unauthenticatedOutputMaxBytes is what such a connection may leave unread
+	// (networking.c checkClientOutputBufferLimits).
+	unauthenticatedOutputMaxBytes = 1 << 10
+
 	// largeBulkBytes is the length from which a bulk is read straight into a
 	// buffer made for it (PROTO_MBULK_BIG_ARG).
 	largeBulkBytes = 32 << 10

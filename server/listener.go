@@ -71,6 +71,7 @@ func (s *Server) Listen() error {
 	}
 	opened, err := s.openTCP(tcpAddresses(settings))
 	if err != nil {
+		s.log.Error(fmt.Sprintf("Failed listening on port %d (TCP), aborting.", max(settings.Port, settings.TLSPort)))
 		return err
 	}
 	if path := settings.UnixSocket; path != "" {
@@ -136,7 +137,7 @@ func (s *Server) FollowConfig(c *Config) {
 			return configText("Unable to update TLS configuration. Check server logs.")
 		}
 		return nil
-	}, "tls-cert-file", "tls-key-file", "tls-ca-cert-file", "tls-ca-cert-dir", "tls-auth-clients", "tls-protocols", "tls-ciphers")
+	}, "tls-cert-file", "tls-key-file", "tls-key-file-pass", "tls-ca-cert-file", "tls-ca-cert-dir", "tls-auth-clients", "tls-protocols", "tls-ciphers")
 }
 
 // Serve begins to accept from a listener made elsewhere, which it owns from
@@ -287,9 +288,6 @@ func addressesAt(bind []string, number int, secure bool) []address {
 		return nil
 	}
 	port := strconv.Itoa(number)
-	if len(bind) == 0 {
-		bind = []string{"*"}
-	}
 	addresses := make([]address, 0, len(bind))
 	for _, host := range bind {
 		optional := strings.HasPrefix(host, "-")

@@ -136,6 +136,13 @@ func TestRelisten(t *testing.T) {
 	if pings(t, "tcp", "127.0.0.1:"+first) || !pings(t, "tcp", "127.0.0.1:"+second) {
 		t.Error("the port was not changed")
 	}
+	// Nothing is bound, and then something again.
+	if err := c.Set([]string{"bind", ""}, true); err != nil {
+		t.Fatal(err)
+	}
+	if addresses := s.Addresses(); len(addresses) != 0 {
+		t.Errorf("bound to nothing, listening on %v", addresses)
+	}
 	// A wider address takes the place of a narrower one on the same port.
 	if err := c.Set([]string{"bind", "*"}, true); err != nil {
 		t.Fatal(err)

@@ -30,6 +30,8 @@ type loop struct {
 	server *Server
 	epoll  int
 	wakefd int
+	// since is when the batch that is being executed began, 0 for none.
+	since atomic.Int64
 	// asleep is 1 while the loop waits, or is about to: only then does a wake
 	// need a system call.
 	asleep atomic.Int32
@@ -146,6 +148,8 @@ func (l *loop) force() {
 	l.wake()
 }
 
+func (l *loop) workingSinceMs() int64 { return l.since.Load() }
+
 func (l *loop) ended() <-chan struct{} { return l.over }
 
 // durableAdvanced is what the gate calls.
@@ -162,7 +166,7 @@ func (l *loop) durableAdvanced() {
 func (l *loop) wake() {
 	if l.asleep.CompareAndSwap(1, 0) && !l.box.closed {
 		// The counter cannot overflow in practice, and there is no other error.
-		signal(l.wakefd)
+		ring(l.wakefd)
 	}
 }
 
@@ -180,6 +184,7 @@ func (l *loop) run() {
 			return
 		}
 		l.nowMs = l.server.now()
+		l.since.Store(l.nowMs)
 		for i := range events[:n] {
 			l.note(&events[i])
 		}
@@ -188,6 +193,7 @@ func (l *loop) run() {
 		}
 		l.work()
 		l.settle()
+		l.since.Store(0)
 		busy = n > 0 || len(l.ready) > 0
 		if l.stopping && l.count == 0 {
 			return

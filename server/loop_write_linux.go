@@ -127,6 +127,11 @@ func (l *loop) write(s *session, durable uint64) {
 			return
 		}
 		s.noteOutput()
+		if s.leavesTooMuch() {
+			l.server.overOutputLimit(s)
+			l.drop(s)
+			return
+		}
 	}
 	l.next(s)
 }

@@ -79,6 +79,8 @@ type loopDriver interface {
 	// once. Both return immediately.
 	finish()
 	force()
+	// workingSinceMs is when the batch that is being executed began, 0 for none.
+	workingSinceMs() int64
 	// ended is closed when the loop has closed everything it owned.
 	ended() <-chan struct{}
 }
@@ -124,6 +126,7 @@ func New(options Options) (*Server, error) {
 	}
 	s.background.Go(s.syncer.run)
 	s.background.Go(s.sweepRegularly)
+	s.background.Go(s.watch)
 	return s, nil
 }
 

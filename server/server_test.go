@@ -351,6 +351,29 @@ func TestOutputLimit(t *testing.T) {
 	})
 }
 
+// Who has not said who they are, and does not read, is closed at once by a loop. A
+// goroutine waits in its write, with no more than that to hold.
+func TestOutputBeforeAuthentication(t *testing.T) {
+	withDrivers(t, func(r *rig) {
+		if r.settings().IOThreads == 0 {
+			return
+		}
+		c := r.dial()
+		c.serverConn()
+		line := strings.Repeat("PING\r\n", 20000)
+		sent := 0
+		for ; r.server.Clients().Count() > 0 && sent < 1<<30; sent += len(line) {
+			if _, err := c.Write([]byte(line)); err != nil {
+				break
+			}
+		}
+		r.eventually("the client is closed", func() bool { return r.server.Clients().Count() == 0 })
+		if got := r.server.Stats().OutputLimit; got != 1 {
+			r.Errorf("%d were closed for their output", got)
+		}
+	}, func(r *rig) { r.toy.password = "secret" })
+}
+
 func TestSoftOutputLimitAndIdle(t *testing.T) {
 	withDrivers(t, func(r *rig) {
 		idle, busy, slow, subscriber := r.dial(), r.dial(), r.dial(), r.dial()

@@ -483,6 +483,12 @@ func (s *session) OutputMax() int {
 // OverOutput implements Conn.
 func (s *session) OverOutput() { s.server.overOutputLimit(s) }
 
+// leavesTooMuch reports whether somebody who has not said who they are leaves too
+// much unread. Only the session's driver may ask.
+func (s *session) leavesTooMuch() bool {
+	return s.pending() > unauthenticatedOutputMaxBytes && s.executor.AuthRequired()
+}
+
 // overOutputLimit reports whether what waits to be sent is over the hard limit
 // of the session's class.
 func (s *session) overOutputLimit() bool {

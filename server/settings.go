@@ -65,6 +65,14 @@ type Settings struct {
 	ShutdownTimeoutSeconds int64
 	DebugCommand           string
 	ProtectedConfigs       string
+	// OOMScoreMode and OOMScore say how soon the kernel kills the process for
+	// want of memory.
+	OOMScoreMode string
+	OOMScore     int
+	// WatchdogMs is how long a driver may be at one batch before its stack is
+	// logged, 0 for ever. CrashLog says whether a crash is reported in the log.
+	WatchdogMs int64
+	CrashLog   bool
 
 	// Dir is the data directory. IgnoreRedisFiles lets an empty store start
 	// beside DBFileName or AppendDirName of a Redis.

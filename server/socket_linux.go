@@ -40,8 +40,8 @@ func waitEvents(epoll int, events []unix.EpollEvent, timeoutMs int) (int, error)
 	return unix.EpollWait(epoll, events, timeoutMs)
 }
 
-// signal raises an eventfd.
-func signal(fd int) syscall.Errno {
+// ring raises an eventfd.
+func ring(fd int) syscall.Errno {
 	one := uint64(1)
 	_, _, errno := syscall.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(&one)), 8)
 	return errno

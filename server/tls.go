@@ -8,6 +8,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
@@ -16,11 +17,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/youmark/pkcs8"
 )
 
 // TLSSettings are the tls-* directives.
 type TLSSettings struct {
 	CertFile, KeyFile string
+	KeyPass           string // of the key's file, "" where that is not encrypted
 	CAFile, CADir     string
 	// AuthClients is whether clients must show a certificate: yes, no, optional.
 	AuthClients string
@@ -33,7 +37,7 @@ func (t *TLSSettings) config() (*tls.Config, error) {
 	if t.CertFile == "" || t.KeyFile == "" {
 		return nil, errors.New("tls-cert-file and tls-key-file must be given for tls-port")
 	}
-	pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+	pair, err := t.pair()
 	if err != nil {
 		return nil, fmt.Errorf("loading tls-cert-file and tls-key-file: %w", err)
 	}
@@ -45,6 +49,42 @@ func (t *TLSSettings) config() (*tls.Config, error) {
 		return nil, err
 	}
 	return c, t.cipherSuites(c)
+}
+
+// pair reads the certificate and its key.
+func (t *TLSSettings) pair() (tls.Certificate, error) {
+	certificate, err := os.ReadFile(t.CertFile)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	key, err := os.ReadFile(t.KeyFile)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	if key, err = decrypted(key, t.KeyPass); err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(certificate, key)
+}
+
+// decrypted is a key file without its passphrase.
+func decrypted(text []byte, pass string) ([]byte, error) {
+	block, _ := pem.Decode(text)
+	if block == nil || block.Type != "ENCRYPTED PRIVATE KEY" {
+		return text, nil
+	}
+	if pass == "" {
+		return nil, errors.New("the key is encrypted: tls-key-file-pass must be given")
+	}
+	key, err := pkcs8.ParsePKCS8PrivateKey(block.Bytes, []byte(pass))
+	if err != nil {
+		return nil, fmt.Errorf("decrypting the key: %w", err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
 // authority says by whom clients' certificates must be signed.

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/youmark/pkcs8"
 )
 
 // This file shows TLS over sockets: who gets in, who does not, and that a peer that
@@ -189,6 +191,24 @@ func TestTLSCarriesMuch(t *testing.T) {
 	c.expect("*3\r\n$9\r\nsubscribe\r\n$4\r\nnews\r\n:1\r\n")
 	other.asks(":1", "PUBLISH", "news", "x")
 	c.expect("*3\r\n$7\r\nmessage\r\n$4\r\nnews\r\n$1\r\nx\r\n")
+}
+
+// A key that is encrypted is read with its passphrase, and not without.
+func TestTLSKeyWithPassphrase(t *testing.T) {
+	a := newAuthority(t)
+	_, key := a.sign("server", false)
+	der, err := pkcs8.ConvertPrivateKeyToPKCS8(key, []byte("1234"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.write("encrypted.key", "ENCRYPTED PRIVATE KEY", der)
+	settings := TLSSettings{CertFile: a.file("server.crt"), KeyFile: a.file("encrypted.key"), AuthClients: "no"}
+	for _, test := range []struct{ pass, want string }{{"", "tls-key-file-pass must be given"}, {"12345", "decrypting the key"}, {"1234", ""}} {
+		settings.KeyPass = test.pass
+		if _, err := settings.config(); (err == nil) != (test.want == "") || !strings.Contains(errorText(err), test.want) {
+			t.Errorf("passphrase %q: %v, want %q", test.pass, err, test.want)
+		}
+	}
 }
 
 func TestTLSSettingsThatDoNot(t *testing.T) {

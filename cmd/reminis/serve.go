@@ -36,6 +36,9 @@ type process struct {
 	stop      chan struct{} // closed or sent to when the process shall end
 }
 
+// errNowhere ends a server that nobody could reach.
+var errNowhere = errors.New("configured to not listen anywhere, exiting")
+
 // serve runs a server until it is told to stop.
 func serve(arguments []string) error {
 	config, err := server.Load(arguments, os.Stdin)
@@ -70,6 +73,12 @@ func (p *process) run() error {
 	for _, note := range p.config.Notes {
 		p.log.Warn(note)
 	}
+	stopReports, err := server.ReportCrashes(p.config, p.log)
+	if err != nil {
+		return err
+	}
+	defer stopReports()
+	server.AdjustOOMScore(p.config, p.log.Logger)
 	if err := p.findLimits(); err != nil {
 		return err
 	}
@@ -112,6 +121,9 @@ func (p *process) run() error {
 	defer p.runTrimmer()()
 	if err := p.listen(); err != nil {
 		return err
+	}
+	if len(p.server.Addresses()) == 0 {
+		return errors.Join(errNowhere, p.end())
 	}
 	if err := server.NotifySupervisor(settings, "READY=1"); err != nil {
 		p.log.Warn("telling the supervisor", "error", err)
@@ -225,7 +237,11 @@ func (p *process) followDurability() {
 
 // listen opens the door.
 func (p *process) listen() error {
-	p.core = commands.NewCore(p.engine, commands.DefaultTable())
+	table := commands.DefaultTable()
+	if err := p.config.RenameCommands(table); err != nil {
+		return err
+	}
+	p.core = commands.NewCore(p.engine, table)
 	options := server.Options{Handler: server.Commands(p.core), Settings: p.config.Settings, Log: p.log.Logger}
 	if p.store != nil {
 		p.core.Store = storeHost{p.store, p.engine, func() string { return p.config.Settings().Durability.String() }}

@@ -244,7 +244,7 @@ func (c testConfig) Match(patterns []string, visit func(name, value string)) {
 
 func (testConfig) Set([]string, bool) error { return errors.New("not in this test") }
 func (testConfig) Sensitive(string) bool    { return false }
-func (testConfig) Rewrite() error           { return errors.New("not in this test") }
+func (testConfig) Rewrite(bool) error       { return errors.New("not in this test") }
 
 // testProcess is a process that nothing happens to.
 type testProcess struct{}
@@ -253,6 +253,7 @@ func (testProcess) Figures() commands.Figures               { return commands.Fi
 func (testProcess) Log(string)                              {}
 func (testProcess) LogAt(int, string)                       {}
 func (testProcess) ResetFigures()                           {}
+func (testProcess) Crash()                                  {}
 func (testProcess) Shutdown(commands.ShutdownRequest) error { return errors.New("not in this test") }
 
 // testClient is a session without a socket.
