@@ -273,7 +273,7 @@ func TestOutputLimitComesFirst(t *testing.T) {
 			large.send(line)
 			if strings.HasPrefix(line, request("MULTI")) {
 				got, _ := io.ReadAll(large.in)
-				if strings.Trim(string(got), "+OKQUEUED\r\n") != "" {
+				if strings.Trim(string(got), "+OKQUED\r\n") != "" {
 					t.Errorf("it read %q", got)
 				}
 			} else if got, _ := io.ReadAll(large.in); len(got) > 0 {
