@@ -44,16 +44,16 @@ func dumpKey(tx *engine.Tx, key []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		value = dump.AppendStringValue(nil, text)
+		value = dump.Form{}.AppendStringValue(nil, text)
 	case engine.TypeHash:
 		h, err := hashForRead(tx, key)
 		if err != nil {
 			return nil, err
 		}
 		if pack := h.Pack(); pack != nil {
-			value = dump.AppendPackedHash(nil, pack)
+			value = dump.Form{}.AppendPackedHash(nil, pack)
 		} else {
-			value = dump.AppendHash(nil, h.Len(), h.Each)
+			value = dump.Form{}.AppendHash(nil, h.Len(), h.Each)
 		}
 	case engine.TypeSet:
 		s, err := setForRead(tx, key)
@@ -61,31 +61,31 @@ func dumpKey(tx *engine.Tx, key []byte) ([]byte, error) {
 			return nil, err
 		}
 		if ints := s.Ints(); ints != nil {
-			value = dump.AppendIntset(nil, ints)
+			value = dump.Form{}.AppendIntset(nil, ints)
 		} else {
-			value = dump.AppendSet(nil, s.Len(), s.Each)
+			value = dump.Form{}.AppendSet(nil, s.Len(), s.Each)
 		}
 	case engine.TypeList:
 		l, err := listForRead(tx, key)
 		if err != nil {
 			return nil, err
 		}
-		value = dump.AppendList(nil, dump.NodeLimit(tx.ListNodeLimit()), func(visit func(engine.Element)) { l.Range(0, l.Len(), visit) })
+		value = dump.Form{}.AppendList(nil, dump.NodeLimit(tx.ListNodeLimit()), func(visit func(engine.Element)) { l.Range(0, l.Len(), visit) })
 	case engine.TypeStream:
 		s, err := streamForRead(tx, key)
 		if err != nil {
 			return nil, err
 		}
-		value = dump.AppendStream(nil, s.Value())
+		value = dump.Form{}.AppendStream(nil, s.Value())
 	case engine.TypeSortedSet:
 		z, err := sortedSetForRead(tx, key)
 		if err != nil {
 			return nil, err
 		}
 		if pack := z.Pack(); pack != nil {
-			value = dump.AppendPackedSortedSet(nil, pack)
+			value = dump.Form{}.AppendPackedSortedSet(nil, pack)
 		} else {
-			value = dump.AppendSortedSet(nil, z.Len(), func(visit func(member []byte, score float64) bool) { z.Range(0, z.Len(), true, visit) })
+			value = dump.Form{}.AppendSortedSet(nil, z.Len(), func(visit func(member []byte, score float64) bool) { z.Range(0, z.Len(), true, visit) })
 		}
 	case engine.TypeMemory:
 		if value = dumpRecord(tx, key); value == nil {

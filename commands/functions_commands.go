@@ -259,7 +259,7 @@ func functionDumpCommand() *Command {
 		set := s.Core.functionSet()
 		var payload []byte
 		for _, name := range set.names() {
-			payload = dump.AppendString(append(payload, dumpLibrary), []byte(set.libraries[name].code))
+			payload = dump.Form{}.AppendString(append(payload, dumpLibrary), []byte(set.libraries[name].code))
 		}
 		w.Bulk(dump.Seal(payload))
 		return nil

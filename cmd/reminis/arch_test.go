@@ -40,7 +40,8 @@ var rules = []struct {
 	{"reminis/engine/column", nil, "a leaf: which documents have which key"},
 	{"reminis/engine/recall", []string{"reminis/engine/bitset"}, "text in, ranks out"},
 	{"reminis/engine/vector", []string{"reminis/engine/bitset"}, "vectors in, ranks out"},
-	{"reminis/persistence", []string{"reminis/engine/effect"}, "the store keeps effects and knows no commands"},
+	{"reminis/persistence", []string{"reminis/engine/effect", "reminis/persistence/rdb"}, "the store keeps effects and knows no commands"},
+	{"reminis/persistence/rdb", []string{"reminis/engine/dump"}, "a leaf over serialised values: one format"},
 }
 
 // only says which packages may import a library, and why no other.

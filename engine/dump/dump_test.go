@@ -44,7 +44,7 @@ var stringForms = []struct {
 func TestStringsAsRedisWritesThem(t *testing.T) {
 	for _, test := range stringForms {
 		want := unhex(t, test.payload)
-		if have := Seal(AppendStringValue(nil, []byte(test.text))); !bytes.Equal(have, want) {
+		if have := Seal(Form{}.AppendStringValue(nil, []byte(test.text))); !bytes.Equal(have, want) {
 			t.Errorf("%q:\nwant %x\nhave %x", test.text, want, have)
 		}
 	}
@@ -248,15 +248,15 @@ func TestRefused(t *testing.T) {
 func TestLimits(t *testing.T) {
 	text := bytes.Repeat([]byte("x"), 1000)
 	limits := Limits{StringBytes: 1000, TotalBytes: 3000}
-	value := AppendStringValue(nil, text)
+	value := Form{}.AppendStringValue(nil, text)
 	if v, err := NewReader(value, limits).Value(); err != nil || !bytes.Equal(v.Text, text) {
 		t.Errorf("at the limit: %v", err)
 	}
-	if _, err := NewReader(AppendStringValue(nil, append(text, 'x')), limits).Value(); err == nil {
+	if _, err := NewReader(Form{}.AppendStringValue(nil, append(text, 'x')), limits).Value(); err == nil {
 		t.Error("a string beyond the limit was read")
 	}
 	for count, allowed := range map[int]bool{3: true, 4: false} {
-		hash := AppendHash(nil, count, func(yield func(field, value []byte) bool) {
+		hash := Form{}.AppendHash(nil, count, func(yield func(field, value []byte) bool) {
 			for i := range count {
 				if !yield(fmt.Appendf(nil, "f%d", i), text) {
 					return
@@ -272,7 +272,7 @@ func TestLimits(t *testing.T) {
 // A note is found behind any value, is none of another payload's, and is never
 // longer than what is there.
 func TestNote(t *testing.T) {
-	value := AppendStringValue(nil, []byte("value"))
+	value := Form{}.AppendStringValue(nil, []byte("value"))
 	for _, text := range []string{"", "a note", strings.Repeat("long", 1000)} {
 		payload := Seal(AppendNote(bytes.Clone(value), []byte(text)))
 		note, ok := Note(payload)
@@ -292,7 +292,7 @@ func TestNote(t *testing.T) {
 }
 
 func TestVerify(t *testing.T) {
-	good := Seal(AppendStringValue(nil, []byte("hello")))
+	good := Seal(Form{}.AppendStringValue(nil, []byte("hello")))
 	if err := Verify(good); err != nil {
 		t.Fatal(err)
 	}
@@ -361,7 +361,7 @@ func FuzzText(f *testing.F) {
 	f.Add(bytes.Repeat([]byte("abcdefg"), 50))
 	f.Add(bytes.Repeat([]byte{0}, 300))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		payload := Seal(AppendStringValue(nil, text))
+		payload := Seal(Form{}.AppendStringValue(nil, text))
 		if err := Verify(payload); err != nil {
 			t.Fatal(err)
 		}
@@ -373,7 +373,7 @@ func FuzzText(f *testing.F) {
 			t.Fatalf("%d bytes for %d", len(payload), len(text))
 		}
 		pack := listpack.Append(listpack.Append(listpack.New(0), text), text)
-		if v, err = NewReader(AppendPackedHash(nil, pack), testLimits).Value(); err != nil || !bytes.Equal(v.Pairs[0], text) || !bytes.Equal(v.Pairs[1], text) {
+		if v, err = NewReader(Form{}.AppendPackedHash(nil, pack), testLimits).Value(); err != nil || !bytes.Equal(v.Pairs[0], text) || !bytes.Equal(v.Pairs[1], text) {
 			t.Fatalf("%x: packed, read %x, %v", text, v.Pairs, err)
 		}
 	})

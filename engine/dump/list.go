@@ -24,8 +24,6 @@ const (
 	nodePacked = 2 // a listpack
 )
 
-var errEmptyList = errors.New("dump: a list without elements")
-
 // NodeLimit says what a node of a list holds at most, as list-max-listpack-size
 // does: a number of elements, or, when negative, the place of a size in a list.
 type NodeLimit int64
@@ -52,12 +50,12 @@ func (l NodeLimit) Takes(packBytes, count, textBytes int) bool {
 
 // AppendList appends a list with its type, its elements in as few nodes as the
 // limit allows. each visits them in order.
-func AppendList(dst []byte, limit NodeLimit, each func(visit func(x listpack.Element))) []byte {
+func (f Form) AppendList(dst []byte, limit NodeLimit, each func(visit func(x listpack.Element))) []byte {
 	var nodes []byte
 	var run listpack.Run
 	count, total := 0, 0
 	end := func() {
-		nodes = AppendString(append(nodes, nodePacked), listpack.AppendPacked(nil, run, count))
+		nodes = f.AppendString(append(nodes, nodePacked), listpack.AppendPacked(nil, run, count))
 		run, count = run[:0], 0
 		total++
 	}
@@ -107,7 +105,7 @@ func (r *Reader) list(t Type) ([][]byte, error) {
 
 func notEmpty(elements [][]byte, err error) ([][]byte, error) {
 	if err == nil && len(elements) == 0 {
-		err = errEmptyList
+		err = ErrEmpty
 	}
 	return elements, err
 }

@@ -61,7 +61,7 @@ func TestNodesOfLists(t *testing.T) {
 		{5, 12, 10, 3}, {5, 5, 10, 1}, {0, 3, 10, 3}, {1000, 100, 200, 3},
 	} {
 		want := slices.Repeat([]string{strings.Repeat("v", test.bytes)}, test.elements)
-		value := AppendList(nil, test.limit, func(visit func(x listpack.Element)) {
+		value := Form{}.AppendList(nil, test.limit, func(visit func(x listpack.Element)) {
 			for _, text := range want {
 				visit(listpack.Element{Text: []byte(text)})
 			}

@@ -67,6 +67,13 @@ func (t Type) Content() Content {
 	return String
 }
 
+// ErrEmpty is returned for collections other than streams that have no elements,
+// which old servers wrote; the value is read to its end.
+var ErrEmpty = errors.New("dump: a collection without elements")
+
+// Known says whether values of a type can be read.
+func (t Type) Known() bool { return t == TypeString || t.Content() != String }
+
 // errEnd is wrapped by the errors for bytes that end too early.
 var errEnd = errors.New("dump: the value is cut off")
 
@@ -88,12 +95,17 @@ func (r *Reader) Offset() int { return r.at }
 
 // Value reads a type and its value.
 func (r *Reader) Value() (Value, error) {
-	r.left = r.limits.TotalBytes
-	first, err := r.take(1)
+	first, err := r.Bytes(1)
 	if err != nil {
 		return Value{}, err
 	}
-	v := Value{Type: Type(first[0])}
+	return r.ValueOf(Type(first[0]))
+}
+
+// ValueOf reads a value whose type was read before.
+func (r *Reader) ValueOf(t Type) (v Value, err error) {
+	r.left = r.limits.TotalBytes
+	v = Value{Type: t}
 	switch v.Type {
 	case TypeString:
 		v.Text, err = r.String()
@@ -135,8 +147,8 @@ func (r *Reader) Value() (Value, error) {
 	return v, nil
 }
 
-// take returns the next n bytes.
-func (r *Reader) take(n int) ([]byte, error) {
+// Bytes returns the next n bytes.
+func (r *Reader) Bytes(n int) ([]byte, error) {
 	if n < 0 || n > len(r.data)-r.at {
 		return nil, fmt.Errorf("%w: %d bytes are asked for at %d of %d", errEnd, n, r.at, len(r.data))
 	}
@@ -146,7 +158,7 @@ func (r *Reader) take(n int) ([]byte, error) {
 
 // head reads a length, or the kind of a string that is encoded specially.
 func (r *Reader) head() (n uint64, special bool, err error) {
-	first, err := r.take(1)
+	first, err := r.Bytes(1)
 	if err != nil {
 		return 0, false, err
 	}
@@ -155,7 +167,7 @@ func (r *Reader) head() (n uint64, special bool, err error) {
 	case b < length14:
 		return uint64(b), false, nil
 	case b < length32:
-		more, err = r.take(1)
+		more, err = r.Bytes(1)
 		if err != nil {
 			return 0, false, err
 		}
@@ -163,12 +175,12 @@ func (r *Reader) head() (n uint64, special bool, err error) {
 	case b >= encoded:
 		return uint64(b & 0x3F), true, nil
 	case b == length32:
-		if more, err = r.take(4); err != nil {
+		if more, err = r.Bytes(4); err != nil {
 			return 0, false, err
 		}
 		return uint64(binary.BigEndian.Uint32(more)), false, nil
 	case b == length64:
-		if more, err = r.take(8); err != nil {
+		if more, err = r.Bytes(8); err != nil {
 			return 0, false, err
 		}
 		return binary.BigEndian.Uint64(more), false, nil
@@ -205,26 +217,26 @@ func (r *Reader) String() ([]byte, error) {
 	case n > uint64(r.limits.StringBytes):
 		return nil, fmt.Errorf("dump: a string of %d bytes, %d are the limit", n, r.limits.StringBytes)
 	}
-	return r.take(int(n))
+	return r.Bytes(int(n))
 }
 
 // special reads a string that is an integer or compressed.
 func (r *Reader) special(kind byte) ([]byte, error) {
 	switch kind {
 	case encodedInt8:
-		b, err := r.take(1)
+		b, err := r.Bytes(1)
 		if err != nil {
 			return nil, err
 		}
 		return strconv.AppendInt(nil, int64(int8(b[0])), 10), nil
 	case encodedInt16:
-		b, err := r.take(2)
+		b, err := r.Bytes(2)
 		if err != nil {
 			return nil, err
 		}
 		return strconv.AppendInt(nil, int64(int16(binary.LittleEndian.Uint16(b))), 10), nil
 	case encodedInt32:
-		b, err := r.take(4)
+		b, err := r.Bytes(4)
 		if err != nil {
 			return nil, err
 		}
@@ -248,7 +260,7 @@ func (r *Reader) compressed() ([]byte, error) {
 		return nil, fmt.Errorf("dump: a string of %d bytes, the limit is %d, of which %d are left", sizeBytes, r.limits.StringBytes, r.left)
 	}
 	r.left -= int(sizeBytes)
-	data, err := r.take(packedBytes)
+	data, err := r.Bytes(packedBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -312,7 +324,10 @@ func intsetMembers(data []byte) ([][]byte, error) {
 // checkNames says what is wrong with the names of elements, the first of each
 // group.
 func checkNames(list [][]byte, group int) error {
-	if len(list) == 0 || len(list)%group != 0 {
+	if len(list) == 0 {
+		return ErrEmpty
+	}
+	if len(list)%group != 0 {
 		return fmt.Errorf("dump: %d strings in a hash or set", len(list))
 	}
 	seen := make(map[string]struct{}, len(list)/group)

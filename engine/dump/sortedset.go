@@ -29,16 +29,16 @@ const (
 
 // AppendPackedSortedSet appends a packed sorted set, a listpack of members and
 // scores in turn, with its type.
-func AppendPackedSortedSet(dst, pack []byte) []byte {
-	return AppendString(append(dst, byte(TypeSortedSetListpack)), pack)
+func (f Form) AppendPackedSortedSet(dst, pack []byte) []byte {
+	return f.AppendString(append(dst, byte(TypeSortedSetListpack)), pack)
 }
 
 // AppendSortedSet appends a sorted set of count members with its type. Redis
 // writes them from the last to the first (rdb.c rdbSaveObject).
-func AppendSortedSet(dst []byte, count int, members iter.Seq2[[]byte, float64]) []byte {
+func (f Form) AppendSortedSet(dst []byte, count int, members iter.Seq2[[]byte, float64]) []byte {
 	dst = AppendLength(append(dst, byte(TypeSortedSet)), uint64(count))
 	for member, score := range members {
-		dst = binary.LittleEndian.AppendUint64(AppendString(dst, member), math.Float64bits(score))
+		dst = binary.LittleEndian.AppendUint64(f.AppendString(dst, member), math.Float64bits(score))
 	}
 	return dst
 }
@@ -94,7 +94,7 @@ func (r *Reader) scored(score func() (float64, error), scoreMinBytes int) (membe
 }
 
 func (r *Reader) scoreDouble() (float64, error) {
-	data, err := r.take(8)
+	data, err := r.Bytes(8)
 	if err != nil {
 		return 0, err
 	}
@@ -102,7 +102,7 @@ func (r *Reader) scoreDouble() (float64, error) {
 }
 
 func (r *Reader) scoreText() (float64, error) {
-	first, err := r.take(1)
+	first, err := r.Bytes(1)
 	if err != nil {
 		return 0, err
 	}
@@ -114,7 +114,7 @@ func (r *Reader) scoreText() (float64, error) {
 	case scoreNaN:
 		return math.NaN(), nil
 	}
-	text, err := r.take(int(first[0]))
+	text, err := r.Bytes(int(first[0]))
 	if err != nil {
 		return 0, err
 	}

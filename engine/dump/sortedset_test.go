@@ -38,7 +38,7 @@ func TestReadSortedSets(t *testing.T) {
 }
 
 func TestSortedSetsAsRedisWritesThem(t *testing.T) {
-	have := AppendSortedSet(nil, 3, func(yield func([]byte, float64) bool) {
+	have := Form{}.AppendSortedSet(nil, 3, func(yield func([]byte, float64) bool) {
 		_ = yield([]byte("c"), math.Inf(1)) && yield([]byte("b"), 2.5) && yield([]byte("a"), 1)
 	})
 	if want := unhex(t, sortedSetForms[1].value); !bytes.Equal(have, want) {
@@ -48,8 +48,8 @@ func TestSortedSetsAsRedisWritesThem(t *testing.T) {
 	for _, text := range []string{"12", "-7", "a", "1", "b", "2.5", "c", "inf"} {
 		pack = listpack.Append(pack, []byte(text))
 	}
-	if want := unhex(t, sortedSetForms[0].value); !bytes.Equal(AppendPackedSortedSet(nil, pack), want) {
-		t.Errorf("packed:\nwant %x\nhave %x", want, AppendPackedSortedSet(nil, pack))
+	if want := unhex(t, sortedSetForms[0].value); !bytes.Equal(Form{}.AppendPackedSortedSet(nil, pack), want) {
+		t.Errorf("packed:\nwant %x\nhave %x", want, Form{}.AppendPackedSortedSet(nil, pack))
 	}
 }
 

@@ -19,13 +19,13 @@ const (
 )
 
 // AppendStream appends a stream with its type.
-func AppendStream(dst []byte, v *stream.Value) []byte {
+func (f Form) AppendStream(dst []byte, v *stream.Value) []byte {
 	dst = AppendLength(append(dst, byte(TypeStreamBounds)), uint64(len(v.Blocks)))
 	for i := range v.Blocks {
 		b := &v.Blocks[i]
 		name := b.First.Binary()
-		dst = AppendString(dst, name[:])
-		dst = AppendString(dst, stream.AppendNode(nil, b.Bytes, b.Entries, b.Deleted))
+		dst = f.AppendString(dst, name[:])
+		dst = f.AppendString(dst, stream.AppendNode(nil, b.Bytes, b.Entries, b.Deleted))
 	}
 	dst = AppendLength(dst, uint64(v.Length))
 	dst = appendID(dst, v.Last)
@@ -34,7 +34,7 @@ func AppendStream(dst []byte, v *stream.Value) []byte {
 	dst = AppendLength(dst, v.Added)
 	dst = AppendLength(dst, uint64(len(v.Groups)))
 	for i := range v.Groups {
-		dst = appendGroup(dst, &v.Groups[i])
+		dst = f.appendGroup(dst, &v.Groups[i])
 	}
 	return dst
 }
@@ -43,8 +43,8 @@ func appendID(dst []byte, id stream.ID) []byte {
 	return AppendLength(AppendLength(dst, id.Ms), id.Seq)
 }
 
-func appendGroup(dst []byte, g *stream.Group) []byte {
-	dst = AppendLength(appendID(AppendString(dst, g.Name), g.Last), uint64(g.Read))
+func (f Form) appendGroup(dst []byte, g *stream.Group) []byte {
+	dst = AppendLength(appendID(f.AppendString(dst, g.Name), g.Last), uint64(g.Read))
 	dst = AppendLength(dst, uint64(len(g.Pending)))
 	of := make([][]stream.ID, len(g.Consumers))
 	for i := range g.Pending {
@@ -55,7 +55,7 @@ func appendGroup(dst []byte, g *stream.Group) []byte {
 	}
 	dst = AppendLength(dst, uint64(len(g.Consumers)))
 	for i := range g.Consumers {
-		dst = binary.LittleEndian.AppendUint64(AppendString(dst, g.Consumers[i].Name), uint64(g.Consumers[i].SeenMs))
+		dst = binary.LittleEndian.AppendUint64(f.AppendString(dst, g.Consumers[i].Name), uint64(g.Consumers[i].SeenMs))
 		dst = AppendLength(dst, uint64(len(of[i])))
 		for _, id := range of[i] {
 			dst = id.AppendBinary(dst)
@@ -204,7 +204,7 @@ func (r *Reader) pending(g *stream.Group) error {
 	}
 	g.Pending = make([]stream.Pending, n)
 	for i := range g.Pending {
-		fixed, err := r.take(stream.IDBytes + 8)
+		fixed, err := r.Bytes(stream.IDBytes + 8)
 		if err != nil {
 			return err
 		}
@@ -241,13 +241,13 @@ func (r *Reader) consumers(t Type, g *stream.Group) error {
 			return fmt.Errorf("dump: consumer %.64q comes twice", name)
 		}
 		seen[string(name)] = struct{}{}
-		seen, err := r.take(8)
+		seen, err := r.Bytes(8)
 		if err != nil {
 			return err
 		}
 		g.Consumers = append(g.Consumers, stream.Consumer{Name: name, SeenMs: int64(binary.LittleEndian.Uint64(seen))})
 		if t == TypeStreamActive {
-			if _, err = r.take(8); err != nil {
+			if _, err = r.Bytes(8); err != nil {
 				return err
 			}
 		}
@@ -269,7 +269,7 @@ func (r *Reader) pendingOf(g *stream.Group, consumer uint32) error {
 		return err
 	}
 	for range n {
-		name, err := r.take(stream.IDBytes)
+		name, err := r.Bytes(stream.IDBytes)
 		if err != nil {
 			return err
 		}

@@ -115,7 +115,7 @@ func checkStream(t *testing.T, data []byte, v *stream.Value) {
 			t.Fatalf("%x: %d entries more forward than back", data, entries)
 		}
 	}
-	again, err := NewReader(AppendStream(nil, v), testLimits).Value()
+	again, err := NewReader(Form{}.AppendStream(nil, v), testLimits).Value()
 	if err != nil {
 		t.Fatalf("%x: written and read: %v", data, err)
 	}

@@ -46,36 +46,42 @@ const (
 	compressGainBytes = 4
 )
 
+// Form is how the strings of values are written.
+type Form struct {
+	// Plain leaves all strings as they are, none is compressed (rdbcompression no).
+	Plain bool
+}
+
 // AppendStringValue appends a string with its type.
-func AppendStringValue(dst, text []byte) []byte {
-	return AppendString(append(dst, byte(TypeString)), text)
+func (f Form) AppendStringValue(dst, text []byte) []byte {
+	return f.AppendString(append(dst, byte(TypeString)), text)
 }
 
 // AppendPackedHash appends a packed hash, a listpack of fields and values in
 // turn, with its type.
-func AppendPackedHash(dst, pack []byte) []byte {
-	return AppendString(append(dst, byte(TypeHashListpack)), pack)
+func (f Form) AppendPackedHash(dst, pack []byte) []byte {
+	return f.AppendString(append(dst, byte(TypeHashListpack)), pack)
 }
 
 // AppendHash appends a hash of count fields with its type.
-func AppendHash(dst []byte, count int, pairs iter.Seq2[[]byte, []byte]) []byte {
+func (f Form) AppendHash(dst []byte, count int, pairs iter.Seq2[[]byte, []byte]) []byte {
 	dst = AppendLength(append(dst, byte(TypeHash)), uint64(count))
 	for field, value := range pairs {
-		dst = AppendString(AppendString(dst, field), value)
+		dst = f.AppendString(f.AppendString(dst, field), value)
 	}
 	return dst
 }
 
 // AppendIntset appends an intset with its type.
-func AppendIntset(dst, ints []byte) []byte {
-	return AppendString(append(dst, byte(TypeSetIntset)), ints)
+func (f Form) AppendIntset(dst, ints []byte) []byte {
+	return f.AppendString(append(dst, byte(TypeSetIntset)), ints)
 }
 
 // AppendSet appends a set of count members with its type.
-func AppendSet(dst []byte, count int, members iter.Seq[[]byte]) []byte {
+func (f Form) AppendSet(dst []byte, count int, members iter.Seq[[]byte]) []byte {
 	dst = AppendLength(append(dst, byte(TypeSet)), uint64(count))
 	for member := range members {
-		dst = AppendString(dst, member)
+		dst = f.AppendString(dst, member)
 	}
 	return dst
 }
@@ -95,7 +101,7 @@ func AppendLength(dst []byte, n uint64) []byte {
 
 // AppendString appends a string without a type: as an integer if it reads as
 // one of 32 bits, compressed if that saves something.
-func AppendString(dst, text []byte) []byte {
+func (f Form) AppendString(dst, text []byte) []byte {
 	if n, ok := integerOf(text); ok {
 		switch {
 		case n == int32(int8(n)):
@@ -105,7 +111,7 @@ func AppendString(dst, text []byte) []byte {
 		}
 		return binary.LittleEndian.AppendUint32(append(dst, encodedInt32), uint32(n))
 	}
-	if len(text) >= compressMinBytes {
+	if len(text) >= compressMinBytes && !f.Plain {
 		if out, ok := appendCompressed(dst, text); ok {
 			return out
 		}
