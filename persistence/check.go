@@ -36,7 +36,7 @@ type Report struct {
 
 // Check verifies the store in dir: the checksum and order of every batch of the
 // journal, the checksum and form of every row, and that rows and journal meet.
-// It returns ErrNotStore, ErrLocked or ErrNewerFormat when that cannot be done,
+// It returns ErrNotStore, ErrLocked, ErrImporting or ErrNewerFormat when that cannot be done,
 // and else one error for each thing that is wrong, joined, which names the file
 // and, in the journal, the offset. It writes nothing.
 func Check(fs vfs.FS, dir string) (report Report, err error) {
@@ -45,6 +45,9 @@ func Check(fs vfs.FS, dir string) (report Report, err error) {
 	if report.StoreID, err = l.readFormat(); errors.Is(err, os.ErrNotExist) {
 		return report, fmt.Errorf("%w in %s", ErrNotStore, dir)
 	} else if err != nil {
+		return report, err
+	}
+	if err := l.refuseImporting(); err != nil {
 		return report, err
 	}
 	lock, err := l.lockQuietly()
@@ -95,7 +98,7 @@ func checkRows(l *layout, report *Report) (err error) {
 	counter := rowCounter{report: report}
 	pass := restoring{rows: rows, into: &counter, state: state, known: newCollectionSet()}
 	// One goroutine: the counter has no lock.
-	if err := pass.run(1); err != nil {
+	if err := pass.run(rows, 1); err != nil {
 		return err
 	}
 	report.Collections = uint64(len(pass.collections))

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 //
 //	FORMAT     "reminis-store", the format's number and the store's id; written
 //	           last when a store is made, so that it stands for a whole store
+//	IMPORTING  says that the store is being filled from elsewhere (import.go)
 //	LOCK, PID  the lock, and the number of the process that has it
 //	journal/   segments
 //	pebble/    rows
@@ -107,7 +107,7 @@ func (l *layout) writeFormat(storeID uint64) error {
 // create makes an empty store of an empty directory, or of what is left of an
 // attempt to do so. It refuses one that holds data without a FORMAT file. The
 // journal comes first, so rows without one are data too.
-func (l *layout) create(options Options) (storeID uint64, err error) {
+func (l *layout) create(storeID uint64, options Options) (uint64, error) {
 	found, err := findSegments(l.fs, l.journal)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return 0, err
@@ -138,7 +138,6 @@ func (l *layout) create(options Options) (storeID uint64, err error) {
 	if err := syncDir(l.fs, l.dir); err != nil {
 		return 0, err
 	}
-	storeID = rand.Uint64()
 	if err := createJournal(l.fs, l.journal, storeID, options); err != nil {
 		return 0, err
 	}
@@ -163,9 +162,12 @@ func (l *layout) prepare(options Options) (lock io.Closer, storeID uint64, err e
 	if lock, err = l.lock(); err != nil {
 		return nil, 0, err
 	}
-	storeID, err = l.readFormat()
+	newID, err := l.newID(options)
+	if err == nil {
+		storeID, err = l.readFormat()
+	}
 	if errors.Is(err, os.ErrNotExist) {
-		storeID, err = l.create(options)
+		storeID, err = l.create(newID, options)
 	}
 	if err != nil {
 		return nil, 0, errors.Join(err, lock.Close())

@@ -73,6 +73,19 @@
 // Recover reads rows on all processors, in ranges that begin where Pebble's
 // tables do (0.4 µs of processor time a row), then replays the journal.
 //
+// # Exports and imports
+//
+// Export makes a checkpoint and reads all plain keys of it from a snapshot of Pebble's,
+// while batches and checkpoints go on (export.go). Compactions keep for a snapshot what
+// was deleted since, so an erasure waits for exports.
+//
+// A store that is filled from elsewhere lies beside a marker until it is whole
+// (import.go): what a crash or a damaged source leaves is removed by the next attempt.
+// Files in Redis's format are package rdb's; rdbfile.go puts them into the directory.
+//
+// Rejected: an import into a directory beside, moved into place at its end. It takes
+// several renames, of which a crash may leave some.
+//
 // # Erasing
 //
 // An erasure is a round of checkpoints of its own (erase.go), after which the

@@ -216,7 +216,8 @@ func (s *Store) Names(space uint32, owner []byte, visit func(key []byte)) error 
 
 // Purge returns once no file of the store holds what batches up to seq have
 // erased: it makes a checkpoint, removes the segments before, and compacts what
-// the erased rows were in. It takes about as long as writing those tables again.
+// the erased rows were in. It takes about as long as writing those tables again, and
+// as exports that are under way, for they have what was erased.
 func (s *Store) Purge(seq uint64) error {
 	s.checkpointMu.Lock()
 	defer s.checkpointMu.Unlock()
@@ -248,6 +249,8 @@ func (s *Store) purge() error {
 	if !s.state.purging {
 		return nil
 	}
+	s.exportMu.Lock()
+	defer s.exportMu.Unlock()
 	if len(s.erasedSpans) == 0 {
 		s.erasedSpans = []span{{from: []byte{0}, to: []byte{0xff}}} // a crash forgot which
 	}

@@ -13,6 +13,9 @@ var (
 	ErrNewerFormat = errors.New("the store was written by a newer version")
 	// ErrLocked is returned by Open and Check when another process has the store.
 	ErrLocked = errors.New("the store is in use")
+	// ErrImporting is returned by Open, Check and Replay for a store that was not
+	// filled to its end; see BeginImport.
+	ErrImporting = errors.New("the store was not imported to its end")
 	// ErrNotStore is returned by Check for a directory that holds no store.
 	ErrNotStore = errors.New("no store")
 	// ErrDiskFailed is returned by Ready, Flush and Sync while the journal

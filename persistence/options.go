@@ -39,6 +39,8 @@ type Options struct {
 	SyncInterval time.Duration
 	// CommandKeepMs is how long the ids of done commands are kept; 24 h.
 	CommandKeepMs int64
+	// Importing opens a store that is being filled, until EndImport.
+	Importing bool
 	// Logger receives what an operator should know; nil discards it.
 	Logger Logger
 

@@ -47,7 +47,7 @@ func (s *Store) Recover(into Restorer) error {
 	}
 	into.Spaces(s.state.spaceOf())
 	r := restoring{rows: s.rows, into: into, state: s.state, known: s.known}
-	if err := r.run(runtime.GOMAXPROCS(0)); err != nil {
+	if err := r.run(s.rows, runtime.GOMAXPROCS(0)); err != nil {
 		return fmt.Errorf("recover rows: %w", err)
 	}
 	erasing := s.state.purging
@@ -82,10 +82,13 @@ func (s *stateValue) spaceOf() []uint32 {
 
 // restoring is one pass over all rows that make up the current state.
 type restoring struct {
-	rows  *rowStore
+	rows  rowScanner
 	into  Restorer
 	state stateValue
-	known *collectionSet
+	known *collectionSet // which collections are noted in; nil: nobody asks
+	// keysOnly leaves out what is not of plain keys; records are counted instead.
+	keysOnly bool
+	records  int
 
 	ofKeyspace map[uint32]uint32 // moved keyspaces to their databases
 	ofSpace    map[uint32]uint32
@@ -96,22 +99,33 @@ type restoring struct {
 	err         error
 }
 
+// rowScanner is the rows of one moment.
+type rowScanner interface {
+	// scan visits the rows of a span in order until visit returns false.
+	scan(s span, visit func(row, value []byte) (bool, error)) error
+}
+
 // task is a range of rows of one kind.
 type task struct {
 	span
 	run func(t task) error
 }
 
-func (r *restoring) run(workers int) error {
+// findDatabases has keyspaces and spaces known by their databases.
+func (r *restoring) findDatabases() {
 	r.ofKeyspace, r.ofSpace = map[uint32]uint32{}, map[uint32]uint32{}
 	for db, d := range r.state.moved {
 		r.ofKeyspace[d.keyspace], r.ofSpace[d.space] = db, db
 	}
+}
+
+func (r *restoring) run(store *rowStore, workers int) error {
+	r.findDatabases()
 	// What owners are comes before what they have.
 	if err := r.facets(prefixSpan(prefixFacet)); err != nil {
 		return err
 	}
-	tasks, err := r.tasks()
+	tasks, err := r.tasks(store)
 	if err != nil {
 		return err
 	}
@@ -149,8 +163,8 @@ func (r *restoring) fail(err error) {
 
 // tasks cuts the rows where Pebble's tables begin, so that many tasks of about
 // the same size balance over the workers.
-func (r *restoring) tasks() ([]task, error) {
-	levels, err := r.rows.db.SSTables()
+func (r *restoring) tasks(store *rowStore) ([]task, error) {
+	levels, err := store.db.SSTables()
 	if err != nil {
 		return nil, err
 	}
@@ -213,9 +227,13 @@ func (r *restoring) keys(t task) error {
 			e.Kind = effect.StringSet
 			err = r.into.Row(&e, r.state.seq, r.state.timeMs)
 		case keyHash, keySet, keySortedSet, keyList, keyStream: // its elements name it
-			collections = append(collections, r.known.hash(row))
+			if r.known != nil {
+				collections = append(collections, r.known.hash(row))
+			}
 		case keyRecord:
-			if err = r.record(&e, &v); err != nil {
+			if r.keysOnly {
+				r.records++
+			} else if err = r.record(&e, &v); err != nil {
 				err = badRow(row, err)
 			}
 		}

@@ -30,7 +30,7 @@ type Replayed struct {
 // the last one. From the last checkpoint on that is the rows and the journal's
 // batches, before it the records as their history tells. The database of a
 // record is then the number of its owner's space. It returns ErrNotStore,
-// ErrLocked or ErrNewerFormat when the store cannot be read.
+// ErrLocked, ErrImporting or ErrNewerFormat when the store cannot be read.
 func Replay(fs vfs.FS, dir string, untilSeq uint64, into Restorer) (done Replayed, err error) {
 	fs = readOnlyFS{fs}
 	l := layoutOf(fs, dir)
@@ -38,6 +38,9 @@ func Replay(fs vfs.FS, dir string, untilSeq uint64, into Restorer) (done Replaye
 	if errors.Is(err, os.ErrNotExist) {
 		return done, fmt.Errorf("%w in %s", ErrNotStore, dir)
 	} else if err != nil {
+		return done, err
+	}
+	if err := l.refuseImporting(); err != nil {
 		return done, err
 	}
 	lock, err := l.lockQuietly()
@@ -71,7 +74,7 @@ func Replay(fs vfs.FS, dir string, untilSeq uint64, into Restorer) (done Replaye
 	}
 	r := restoring{rows: rows, into: into, state: state, known: newCollectionSet()}
 	into.Spaces(state.spaceOf())
-	if err := r.run(1); err != nil {
+	if err := r.run(rows, 1); err != nil {
 		return done, err
 	}
 	return done, replay(l.fs, found.segments, state.seq, untilSeq, into.Batch)

@@ -29,7 +29,10 @@ type Store struct {
 	// are written: by a checkpoint, a recovery, a backup. It comes before the
 	// journal's locks.
 	checkpointMu sync.Mutex
-	state        stateValue // of the rows
+	// exportMu is held for reading by every export, after checkpointMu, which it
+	// lets go: what an export sees cannot leave the files before it ends.
+	exportMu sync.RWMutex
+	state    stateValue // of the rows
 	// erasedSpans are the rows that were erased and not purged yet.
 	erasedSpans []span
 
@@ -118,6 +121,8 @@ func (s *Store) Close() error {
 	<-s.loopDone
 	s.checkpointMu.Lock()
 	defer s.checkpointMu.Unlock()
+	s.exportMu.Lock() // exports end now that the store is closed, and none begins
+	s.exportMu.Unlock()
 	err := s.journal.stop()
 	if s.rows.failed.Load() == nil {
 		err = errors.Join(err, s.checkpointLocked())

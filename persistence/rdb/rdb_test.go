@@ -47,7 +47,7 @@ func whole(t testing.TB, options Options) (data []byte, lines []string) {
 			t.Fatal(err)
 		}
 	}
-	form := options.Form
+	form := dump.Form{Plain: options.Plain}
 	long := bytes.Repeat([]byte("compress me "), 20)
 	must(w.Aux("redis-ver", "7.0.15"))
 	must(w.Function([]byte("#!lua name=lib\nredis.register_function('f', function() return 1 end)")))
@@ -70,7 +70,7 @@ func whole(t testing.TB, options Options) (data []byte, lines []string) {
 }
 
 func TestWhatIsWrittenIsRead(t *testing.T) {
-	for _, options := range []Options{{}, {Form: dump.Form{Plain: true}}, {Unsummed: true}} {
+	for _, options := range []Options{{}, {Plain: true}, {Unsummed: true}} {
 		data, want := whole(t, options)
 		var have list
 		if err := Read(data, &have); err != nil {
@@ -82,7 +82,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 		if zero := binary.LittleEndian.Uint64(data[len(data)-8:]) == 0; zero != options.Unsummed {
 			t.Errorf("%+v: the checksum is %x", options, data[len(data)-8:])
 		}
-		if plain := bytes.Contains(data, bytes.Repeat([]byte("compress me "), 20)); plain != options.Form.Plain {
+		if plain := bytes.Contains(data, bytes.Repeat([]byte("compress me "), 20)); plain != options.Plain {
 			t.Errorf("%+v: the long string is plain: %v", options, plain)
 		}
 	}
@@ -200,7 +200,7 @@ func TestRedisChecksTheFile(t *testing.T) {
 // FuzzRead: whatever the bytes, there is an answer, and no more memory than they
 // account for.
 func FuzzRead(f *testing.F) {
-	for _, options := range []Options{{}, {Form: dump.Form{Plain: true}, Unsummed: true}} {
+	for _, options := range []Options{{}, {Plain: true, Unsummed: true}} {
 		data, _ := whole(f, options)
 		f.Add(data)
 	}

@@ -40,8 +40,8 @@ const (
 
 // Options are how a file is written. The zero value is what Redis does.
 type Options struct {
-	// Form is that of strings which are no part of a value.
-	Form dump.Form
+	// Plain leaves strings uncompressed (rdbcompression no) that are no part of a value.
+	Plain bool
 	// Unsummed leaves the checksum out (rdbchecksum no).
 	Unsummed bool
 }
@@ -53,6 +53,7 @@ const flushBytes = 256 << 10
 type Writer struct {
 	out     io.Writer
 	options Options
+	form    dump.Form
 	buf     []byte
 	sum     uint64
 	err     error
@@ -60,7 +61,7 @@ type Writer struct {
 
 // NewWriter begins a file.
 func NewWriter(out io.Writer, options Options) *Writer {
-	w := &Writer{out: out, options: options, buf: make([]byte, 0, flushBytes+flushBytes/4)}
+	w := &Writer{out: out, options: options, form: dump.Form{Plain: options.Plain}, buf: make([]byte, 0, flushBytes+flushBytes/4)}
 	w.buf = fmt.Appendf(w.buf, "%s%04d", magic, version)
 	return w
 }
@@ -68,14 +69,14 @@ func NewWriter(out io.Writer, options Options) *Writer {
 // Aux writes a field that tells of the server; a Redis passes over those that it
 // does not know.
 func (w *Writer) Aux(name, value string) error {
-	w.buf = w.options.Form.AppendString(append(w.buf, partAux), []byte(name))
-	w.buf = w.options.Form.AppendString(w.buf, []byte(value))
+	w.buf = w.form.AppendString(append(w.buf, partAux), []byte(name))
+	w.buf = w.form.AppendString(w.buf, []byte(value))
 	return w.spill()
 }
 
 // Function writes a library of functions.
 func (w *Writer) Function(code []byte) error {
-	w.buf = w.options.Form.AppendString(append(w.buf, partFunction), code)
+	w.buf = w.form.AppendString(append(w.buf, partFunction), code)
 	return w.spill()
 }
 
@@ -99,7 +100,7 @@ func (w *Writer) Key(key, value []byte, deadlineMs, idleSeconds, frequency int64
 	} else if frequency >= 0 {
 		w.buf = append(w.buf, partFrequency, byte(frequency))
 	}
-	w.buf = w.options.Form.AppendString(append(w.buf, value[0]), key)
+	w.buf = w.form.AppendString(append(w.buf, value[0]), key)
 	w.buf = append(w.buf, value[1:]...)
 	return w.spill()
 }
