@@ -34,6 +34,11 @@ type Core struct {
 	// WhenDurable calls wake once more of the journal is durable; nil when the
 	// journal never lags.
 	WhenDurable func(wake func())
+	// Snapshots is the file that SAVE writes; nil: there is none.
+	Snapshots Snapshots
+	// Export hands all plain keys of the store, of one moment, to a target, and says
+	// how many memory records it has besides; nil for a pure cache.
+	Export func(into RowTarget) (records int, err error)
 	// Checkpoint writes all that was committed into the store's rows; nil for a pure
 	// cache.
 	Checkpoint func() error
@@ -52,6 +57,7 @@ type Core struct {
 	Observation Observation
 
 	rewriting rewriting
+	saves     saves
 	registry  registry
 	scripts   scripts
 	functions functions
@@ -237,9 +243,8 @@ type Stats struct {
 	Rejected atomic.Int64
 	Errors   atomic.Int64
 
-	peakBytes   atomic.Int64
-	savesBefore atomic.Uint64 // checkpoints that CONFIG RESETSTAT has forgotten
-	errors      errorCounts
+	peakBytes atomic.Int64
+	errors    errorCounts
 }
 
 // notePeak is the most memory that was ever noted, used now included.
@@ -266,7 +271,7 @@ func (k *Core) resetStats() {
 	data.Records.Reset()
 	k.rewriting.times.Store(0)
 	k.rewriting.failures.Store(0)
-	k.stats.savesBefore.Store(k.storeFigures().Checkpoints)
+	k.saves.resetTimes()
 	k.stats.errors.reset()
 	k.Table.each(func(c *Command) { c.stats.reset() })
 	k.Process.ResetFigures()
@@ -275,6 +280,7 @@ func (k *Core) resetStats() {
 // NewCore builds a command processor over e with the commands of t.
 func NewCore(e *engine.Engine, t *Table) *Core {
 	k := &Core{Engine: e, Table: t, Users: acl.NewUsers(t.catalog), workers: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
+	k.saves.tookMs = -1
 	k.runs.New = func() any { return new(scriptRun) }
 	k.replies.New = func() any { return new([]byte) }
 	k.DenialsMax.Store(denialsDefault)

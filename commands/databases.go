@@ -113,6 +113,7 @@ func flushAllCommand() *Command {
 		for db := 0; db < tx.Databases(); db++ {
 			p.flush(tx, db)
 		}
+		tx.NoteEmptied()
 		w.OK()
 		return nil
 	})

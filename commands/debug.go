@@ -70,14 +70,14 @@ func debugActions() []debugAction {
 		{"digest", 0, 0, []string{"DIGEST", "    Output a hex signature representing the current DB content."}, debugDigest},
 		{"digest-value", 0, math.MaxInt, []string{"DIGEST-VALUE <key> [<key> ...]", "    Output a hex signature of the values of all the specified keys."}, debugDigestValue},
 		{"error", 1, 1, []string{"ERROR <string>", "    Return a Redis protocol error with <string> as message. Useful for clients", "    unit tests to simulate Redis errors."}, debugError},
-		{"loadaof", 0, 0, []string{"LOADAOF", "    Flush the journal, empty the memory and recover it."}, debugReload},
+		{"loadaof", 0, 0, []string{"LOADAOF", "    Flush the journal, empty the memory and recover it."}, debugLoadAOF},
 		{"log", 1, 1, []string{"LOG <message>", "    Write <message> to the server log."}, debugLog},
 		{"object", 1, 1, []string{"OBJECT <key>", "    Show low level info about `key` and associated value."}, debugObject},
 		{"pause-cron", 1, 1, []string{"PAUSE-CRON <0|1>", "    Accepted: there is no periodic cron job."}, debugOK},
 		{"populate", 1, 3, []string{"POPULATE <count> [<prefix>] [<size>]", "    Create <count> string keys named key:<num>. If <prefix> is specified then", "    it is used instead of the 'key' prefix. These are not propagated to", "    replicas. Cluster slots are not respected so keys not belonging to the", "    current node can be created in cluster mode."}, debugPopulate},
 		{"protocol", 1, 1, []string{"PROTOCOL <type>", "    Reply with a test value of the specified type. <type> can be: string,", "    integer, double, bignum, null, array, set, map, attrib, push, verbatim,", "    true, false."}, debugProtocol},
 		{"quicklist-packed-threshold", 1, 1, []string{"QUICKLIST-PACKED-THRESHOLD <size>", "    Accepted: lists have no such threshold."}, debugOK},
-		{"reload", 0, math.MaxInt, []string{"RELOAD", "    Write a checkpoint, empty the memory and recover it."}, debugReload},
+		{"reload", 0, math.MaxInt, []string{"RELOAD [option ...]", "    Write a snapshot and a checkpoint, empty the memory and recover it from the", "    checkpoint; from the snapshot with options, or without a store:", "      * MERGE: conflicting keys will be loaded from the snapshot.", "      * NOFLUSH: the existing database will not be removed before load, but", "        conflicting keys are an error if MERGE is not used.", "      * NOSAVE: the existing snapshot is loaded, none is written."}, debugReload},
 		{"replicate", 1, math.MaxInt, []string{"REPLICATE <string>", "    Accepted: there are no replicas."}, debugOK},
 		{"replybuffer", 2, 2, []string{"REPLYBUFFER <PEAK-RESET-TIME|RESIZING> <value>", "    Control the reply buffer size that CLIENT LIST shows and clients take:", "    PEAK-RESET-TIME <never|reset|ms> sets for how long a peak of replies counts,", "    RESIZING <0|1> whether buffers follow it at all."}, debugReplyBuffer},
 		{"segfault", 0, 0, []string{"SEGFAULT", "    Crash the server with sigsegv."}, debugCrash},
@@ -183,29 +183,6 @@ func debugSleep(_ *Session, args [][]byte, w *reply.Writer) error {
 	seconds, _ := strconv.ParseFloat(string(args[0]), 64)
 	if seconds > 0 {
 		time.Sleep(time.Duration(min(seconds, debugSleepMax.Seconds()) * float64(time.Second)))
-	}
-	w.OK()
-	return nil
-}
-
-func debugReload(s *Session, args [][]byte, w *reply.Writer) error {
-	for _, word := range args {
-		if !equalFold(word, "merge") && !equalFold(word, "noflush") && !equalFold(word, "nosave") {
-			return errReloadOption
-		}
-	}
-	if len(args) > 0 {
-		return errReloadUnsupported
-	}
-	if s.Core.Store == nil {
-		return errNoStore
-	}
-	if s.tx != nil {
-		// The transaction holds what a reload replaces.
-		return ErrNoMulti
-	}
-	if err := s.Core.Store.Reload(); err != nil {
-		return Error("ERR " + err.Error())
 	}
 	w.OK()
 	return nil

@@ -170,6 +170,24 @@
 // Rejected: MEM.ROLLBACK under the key's lock from the start, which would read
 // the disk with a shard locked; it reads a view and looks again under the lock.
 //
+// # Snapshots
+//
+// SAVE and BGSAVE write a file in Redis's format: all plain keys, and the libraries of
+// functions. With a store its keys are the rows of a checkpoint that is made first
+// (snapshot_write.go); nobody waits for more than that checkpoint's end. FLUSHALL ends a
+// snapshot that is being written, as in Redis. A Loader takes a file over, at a start or
+// for DEBUG RELOAD, some keys in one change.
+//
+// Rejected: memory records in it, as strings that a Redis could read, or sealed for
+// ourselves. Their owner's data would then be in a file that MEM.ERASE does not know,
+// in the clear, or unreadable to whoever the file is for. They have BACKUP and
+// MEM.EXPORT. Rejected: to write files at save points. The store has the same data, an
+// hour's worth of a busy server's changes costs as much as the data is large, and a
+// start would not look at the file.
+//
+// Rejected: a consistent BGSAVE of a pure cache. It would need each change to keep what
+// it replaces until that is written; who wants one moment there has SAVE.
+//
 // # Pub/sub
 //
 // A publisher hands a message to the subscribers' connections itself, through

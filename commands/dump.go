@@ -23,79 +23,63 @@ func dumpCommand() *Command {
 }
 
 func runDump(tx *engine.Tx, p *keyParams, w *reply.Writer) error {
-	payload, err := dumpKey(tx, p.key)
-	if err != nil {
-		return err
-	}
-	if payload == nil {
-		w.Null()
-	} else {
+	if payload := dumpKey(tx, p.key); payload != nil {
 		w.Bulk(payload)
+	} else {
+		w.Null()
 	}
 	return nil
 }
 
 // dumpKey is the value of key as RESTORE takes it, nil when there is none.
-func dumpKey(tx *engine.Tx, key []byte) ([]byte, error) {
+func dumpKey(tx *engine.Tx, key []byte) []byte {
 	var value []byte
+	if tx.Type(key) == engine.TypeMemory {
+		value = dumpRecord(tx, key)
+	} else {
+		value = appendValue(nil, tx, key, dump.Form{Plain: tx.Uncompressed()})
+		tx.CountHit(key, value != nil)
+	}
+	if value == nil {
+		return nil
+	}
+	return dump.Seal(value)
+}
+
+// appendValue appends the value of a key with its type, and returns nil when there
+// is none, or a memory record.
+func appendValue(dst []byte, tx *engine.Tx, key []byte, form dump.Form) []byte {
+	// Errors are for keys of another type.
 	switch tx.Type(key) {
 	case engine.TypeString:
-		text, err := tx.String(key)
-		if err != nil {
-			return nil, err
-		}
-		value = dump.Form{}.AppendStringValue(nil, text)
+		text, _ := tx.StringForWrite(key)
+		return form.AppendStringValue(dst, text)
 	case engine.TypeHash:
-		h, err := hashForRead(tx, key)
-		if err != nil {
-			return nil, err
-		}
+		h, _ := tx.Hash(key)
 		if pack := h.Pack(); pack != nil {
-			value = dump.Form{}.AppendPackedHash(nil, pack)
-		} else {
-			value = dump.Form{}.AppendHash(nil, h.Len(), h.Each)
+			return form.AppendPackedHash(dst, pack)
 		}
+		return form.AppendHash(dst, h.Len(), h.Each)
 	case engine.TypeSet:
-		s, err := setForRead(tx, key)
-		if err != nil {
-			return nil, err
-		}
+		s, _ := tx.Set(key)
 		if ints := s.Ints(); ints != nil {
-			value = dump.Form{}.AppendIntset(nil, ints)
-		} else {
-			value = dump.Form{}.AppendSet(nil, s.Len(), s.Each)
+			return form.AppendIntset(dst, ints)
 		}
+		return form.AppendSet(dst, s.Len(), s.Each)
 	case engine.TypeList:
-		l, err := listForRead(tx, key)
-		if err != nil {
-			return nil, err
-		}
-		value = dump.Form{}.AppendList(nil, dump.NodeLimit(tx.ListNodeLimit()), func(visit func(engine.Element)) { l.Range(0, l.Len(), visit) })
+		l, _ := tx.List(key)
+		return form.AppendList(dst, dump.NodeLimit(tx.ListNodeLimit()), func(visit func(engine.Element)) { l.Range(0, l.Len(), visit) })
 	case engine.TypeStream:
-		s, err := streamForRead(tx, key)
-		if err != nil {
-			return nil, err
-		}
-		value = dump.Form{}.AppendStream(nil, s.Value())
+		s, _ := tx.Stream(key)
+		return form.AppendStream(dst, s.Value())
 	case engine.TypeSortedSet:
-		z, err := sortedSetForRead(tx, key)
-		if err != nil {
-			return nil, err
-		}
+		z, _ := tx.SortedSet(key)
 		if pack := z.Pack(); pack != nil {
-			value = dump.Form{}.AppendPackedSortedSet(nil, pack)
-		} else {
-			value = dump.Form{}.AppendSortedSet(nil, z.Len(), func(visit func(member []byte, score float64) bool) { z.Range(0, z.Len(), true, visit) })
+			return form.AppendPackedSortedSet(dst, pack)
 		}
-	case engine.TypeMemory:
-		if value = dumpRecord(tx, key); value == nil {
-			return nil, nil
-		}
-	default:
-		tx.CountHit(key, false)
-		return nil, nil
+		return form.AppendSortedSet(dst, z.Len(), func(visit func(member []byte, score float64) bool) { z.Range(0, z.Len(), true, visit) })
 	}
-	return dump.Seal(value), nil
+	return nil
 }
 
 type restoreParams struct {

@@ -169,11 +169,15 @@ const (
 	errNotFlag          Error = "ERR value is out of range, value must between 0 and 1"
 	errUnanswered       Error = "ERR this option is not answered, so it cannot be inside MULTI or a script"
 
-	errNoSnapshot Error = "ERR snapshots in Redis's format are not supported yet; the store is durable by itself"
+	errShutdown   Error = "ERR Errors trying to SHUTDOWN. Check logs."
+	errSaving     Error = "ERR Background save already in progress"
+	errNoSnapshot Error = "ERR this server has no file for snapshots (directive dbfilename)"
 	errRewriting  Error = "ERR Background append only file rewriting already in progress"
 
-	errReloadOption      Error = "ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options."
-	errReloadUnsupported Error = "ERR DEBUG RELOAD does not support MERGE, NOFLUSH and NOSAVE here"
+	errReloadOption  Error = "ERR DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options."
+	errReloadFile    Error = "ERR Error trying to load the RDB dump, check server logs."
+	errReloadSave    Error = "ERR Error trying to save the RDB dump, check server logs."
+	errReloadRecords Error = "ERR DEBUG RELOAD from a snapshot would lose memory records, which it does not have"
 
 	errNoStore Error = "ERR this server keeps nothing on disk (appendonly no, no save points)"
 

@@ -256,10 +256,10 @@ func functionDumpCommand() *Command {
 		Summary: "Dump all functions into a serialized binary payload",
 		Flags:   NoScript, Reply: reply.Bulk(),
 	}, grammar.Compile[noParams](), func(s *Session, _ *noParams, w *reply.Writer) error {
-		set := s.Core.functionSet()
+		set, form := s.Core.functionSet(), s.Core.dumpForm()
 		var payload []byte
 		for _, name := range set.names() {
-			payload = dump.Form{}.AppendString(append(payload, dumpLibrary), []byte(set.libraries[name].code))
+			payload = form.AppendString(append(payload, dumpLibrary), []byte(set.libraries[name].code))
 		}
 		w.Bulk(dump.Seal(payload))
 		return nil

@@ -1,6 +1,9 @@
 package commands
 
 import (
+	"bytes"
+	"reminis/persistence/rdb"
+
 	"fmt"
 	"slices"
 	"strconv"
@@ -117,6 +120,45 @@ func (s *fakeStore) Figures() StoreFigures {
 		Checkpoints: 2, CheckpointTimeMs: testStartMs - 60_000, CheckpointTookMs: 1500, JournalBytes: 4096, Segments: 1, Syncs: 3,
 	}
 }
+
+// fakeSnapshots is a file in Redis's format in memory.
+type fakeSnapshots struct {
+	data    []byte
+	options rdb.Options
+	// visit is called before each key is written.
+	visit func(key []byte) error
+}
+
+// visited is a writer that has somebody look at each key.
+type visited struct {
+	*rdb.Writer
+	visit func(key []byte) error
+}
+
+func (v visited) Key(key, value []byte, deadlineMs, idleSeconds, frequency int64) error {
+	if err := v.visit(key); err != nil {
+		return err
+	}
+	return v.Writer.Key(key, value, deadlineMs, idleSeconds, frequency)
+}
+
+func (f *fakeSnapshots) Write(fill func(w SnapshotWriter) error) error {
+	var out bytes.Buffer
+	w := visited{rdb.NewWriter(&out, f.options), f.visit}
+	if w.visit == nil {
+		w.visit = func([]byte) error { return nil }
+	}
+	err := fill(w)
+	if err == nil {
+		err = w.Close()
+	}
+	if err == nil {
+		f.data = out.Bytes()
+	}
+	return err
+}
+
+func (f *fakeSnapshots) Read(into SnapshotTarget) error { return rdb.Read(f.data, into) }
 
 // fakeUserFile implements UserFile in memory.
 type fakeUserFile struct{ name, text string }

@@ -55,12 +55,13 @@ func (fakeConfig) Sensitive(name string) bool { return name == "requirepass" }
 
 // testServer is a processor and its clock.
 type testServer struct {
-	core    *Core
-	clock   *fakeClock
-	process *fakeProcess
-	store   *fakeStore
-	clients []*testClient
-	peers   int64
+	core      *Core
+	clock     *fakeClock
+	process   *fakeProcess
+	store     *fakeStore
+	snapshots *fakeSnapshots
+	clients   []*testClient
+	peers     int64
 }
 
 func newTestServer(table *Table, options engine.Options) *testServer {
@@ -69,7 +70,7 @@ func newTestServer(table *Table, options engine.Options) *testServer {
 	options.Memory.Keys = &numberedKeys{gone: map[uint64]bool{}}
 	core := NewCore(engine.Open(options), table)
 	core.Config = fakeConfig{
-		values: map[string]string{"databases": "16", "enable-debug-command": "yes", "maxmemory": "0", "maxmemory-policy": "noeviction", "hz": "10"},
+		values: map[string]string{"databases": "16", "dbfilename": "dump.rdb", "enable-debug-command": "yes", "maxmemory": "0", "maxmemory-policy": "noeviction", "hz": "10"},
 		followed: map[string]func(string){
 			"notify-keyspace-events": func(letters string) {
 				core.Engine.Limits.SetEvents(letters)
@@ -91,6 +92,8 @@ func newTestServer(table *Table, options engine.Options) *testServer {
 	core.Clients, core.Process, core.Store = s, s.process, s.store
 	core.Dial = func(string, string, time.Duration) (Link, error) { return nil, ErrRefused }
 	core.Checkpoint = func() error { return nil }
+	s.snapshots = &fakeSnapshots{}
+	core.Snapshots = s.snapshots
 	// How long a command takes is no fact of a test.
 	core.Observation.SlowMicroseconds.Store(-1)
 	return s

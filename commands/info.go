@@ -249,8 +249,8 @@ func (k *Core) storeFigures() StoreFigures {
 	return k.Store.Figures()
 }
 
-// infoPersistence tells of the journal and checkpoints under Redis's names,
-// then under its own.
+// infoPersistence tells of snapshots, and of the journal and checkpoints under
+// Redis's names for its log, then under its own.
 func infoPersistence(k *Core, out *infoWriter) {
 	f := k.storeFigures()
 	status := "ok"
@@ -258,19 +258,10 @@ func infoPersistence(k *Core, out *infoWriter) {
 		status = "err"
 	}
 	out.zeros("loading", "async_loading", "current_cow_peak", "current_cow_size", "current_cow_size_age")
-	out.field("current_fork_perc", "%.2f", 0.0)
-	out.zeros("current_save_keys_processed", "current_save_keys_total")
-	out.number("rdb_changes_since_last_save", int64(f.AppendedSeq-min(f.AppendedSeq, f.CheckpointSeq)))
-	out.zeros("rdb_bgsave_in_progress")
-	out.number("rdb_last_save_time", k.lastSaveMs()/1000)
-	out.string("rdb_last_bgsave_status", status)
-	out.number("rdb_last_bgsave_time_sec", checkpointSeconds(&f))
-	out.number("rdb_current_bgsave_time_sec", -1)
-	out.number("rdb_saves", int64(f.Checkpoints-k.stats.savesBefore.Load()))
-	out.zeros("rdb_last_cow_size", "rdb_last_load_keys_expired", "rdb_last_load_keys_loaded")
+	infoSnapshots(k, out)
 	out.number("aof_enabled", boolInt(k.Store != nil))
-	out.number("aof_rewrite_in_progress", boolInt(k.rewriting.running.Load()))
-	out.zeros("aof_rewrite_scheduled")
+	out.number("aof_rewrite_in_progress", boolInt(k.rewriting.running.Load() && !k.rewriting.scheduled.Load()))
+	out.number("aof_rewrite_scheduled", boolInt(k.rewriting.scheduled.Load()))
 	out.number("aof_last_rewrite_time_sec", -1)
 	out.number("aof_current_rewrite_time_sec", -1)
 	rewrite := "ok"
@@ -297,19 +288,6 @@ func infoPersistence(k *Core, out *infoWriter) {
 	out.number("store_journal_syncs", int64(f.Syncs))
 	out.number("store_rows_bytes", f.RowBytes)
 	out.string("store_last_error", f.LastError)
-}
-
-func checkpointSeconds(f *StoreFigures) int64 {
-	if f.Checkpoints == 0 {
-		return -1
-	}
-	return f.CheckpointTookMs / 1000
-}
-
-// lastSaveMs is when all data was last known to be in a checkpoint: at the
-// start at the latest.
-func (k *Core) lastSaveMs() int64 {
-	return max(k.storeFigures().CheckpointTimeMs, k.Process.Figures().StartMs)
 }
 
 func boolInt(b bool) int64 {

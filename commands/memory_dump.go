@@ -29,7 +29,7 @@ func dumpRecord(tx *engine.Tx, text []byte) []byte {
 	var r memory.Record
 	s.Decode(&r)
 	fields := append(memory.AppendRecordFields(nil, text, &r, s.DeadlineMs), textField(&r))
-	return dump.AppendNote(dump.Form{}.AppendStringValue(nil, r.Value), memory.AppendJSON(nil, fields))
+	return dump.AppendNote(dump.Form{Plain: tx.Uncompressed()}.AppendStringValue(nil, r.Value), memory.AppendJSON(nil, fields))
 }
 
 // restoreRecord makes a key the record that a payload says, as MEM.SET does, with

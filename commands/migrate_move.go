@@ -54,8 +54,8 @@ func (m *migration) run(tx *engine.Tx) error {
 			tx.Renew()
 			tx.LockKeys(m.params.keys)
 		}
-		more, err := m.look(tx)
-		if held := m.inside || try > migrateTries; more && err == nil && held {
+		more := m.look(tx)
+		if held := m.inside || try > migrateTries; more && held {
 			m.send(tx.NowMs())
 			m.settle(tx)
 			more = false
@@ -63,8 +63,8 @@ func (m *migration) run(tx *engine.Tx) error {
 		if !m.inside {
 			tx.Commit()
 		}
-		if err != nil || !more {
-			return firstError(err, m.failed)
+		if !more {
+			return m.failed
 		}
 		m.send(tx.NowMs())
 		if m.params.copy {
@@ -73,25 +73,13 @@ func (m *migration) run(tx *engine.Tx) error {
 	}
 }
 
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // look reads the keys under their locks. Those that arrived as they are now are
 // deleted; it says whether others are to be sent.
-func (m *migration) look(tx *engine.Tx) (more bool, err error) {
+func (m *migration) look(tx *engine.Tx) (more bool) {
 	for i := range m.keys {
 		x := &m.keys[i]
 		tx.Next()
-		payload, err := dumpKey(tx, x.key)
-		if err != nil {
-			return false, err
-		}
+		payload := dumpKey(tx, x.key)
 		deadlineMs, _ := tx.DeadlineMs(x.key)
 		m.found = m.found || payload != nil
 		same := x.arrived && deadlineMs == x.deadlineMs && bytes.Equal(payload, x.payload)
@@ -103,7 +91,7 @@ func (m *migration) look(tx *engine.Tx) (more bool, err error) {
 			more = true
 		}
 	}
-	return more, nil
+	return more
 }
 
 // settle deletes what has arrived; nothing has changed since it was read.

@@ -87,6 +87,9 @@ func runShutdown(s *Session, p *shutdownParams, _ *reply.Writer) error {
 	if err := s.Core.overdue.endFor(p.save == shutdownNoSave); err != nil {
 		return err
 	}
+	if err := s.Core.saveAtEnd(p); err != nil {
+		return err
+	}
 	err := s.Core.Process.Shutdown(ShutdownRequest{
 		Save: p.save == shutdownSave, NoSave: p.save == shutdownNoSave, Now: p.now, Force: p.force,
 	})
@@ -149,27 +152,6 @@ func unavailable(d Declaration, g *grammar.Grammar, reason Error) *Command {
 	return onSession(d, g, func(*Session, any, *reply.Writer) error { return reason })
 }
 
-func saveCommand() *Command {
-	return unavailable(Declaration{
-		Name: "save", Family: Server, Since: "1.0.0", Complexity: "O(N) where N is the total number of keys in all databases",
-		Summary: "Synchronously save the dataset to disk",
-		Flags:   NoAsyncLoading | Admin | NoScript | NoMulti,
-	}, grammar.Compile[noParams](), errNoSnapshot)
-}
-
-type bgSaveParams struct{ schedule bool }
-
-func bgSaveCommand() *Command {
-	return unavailable(Declaration{
-		Name: "bgsave", Family: Server, Since: "1.0.0", Complexity: "O(1)",
-		Summary: "Asynchronously save the dataset to disk",
-		Flags:   NoAsyncLoading | Admin | NoScript,
-		History: []Change{{"3.2.2", "Added the `SCHEDULE` option."}},
-	}, grammar.Compile[bgSaveParams](
-		grammar.Opt(grammar.Token("SCHEDULE", func(p *bgSaveParams) *bool { return &p.schedule }).Since("3.2.2")),
-	), errNoSnapshot)
-}
-
 func bgRewriteAOFCommand() *Command {
 	return onSession(Declaration{
 		Name: "bgrewriteaof", Family: Server, Since: "1.0.0", Complexity: "O(1)",
@@ -181,8 +163,8 @@ func bgRewriteAOFCommand() *Command {
 
 // rewriting is the state of BGREWRITEAOF.
 type rewriting struct {
-	running, failed atomic.Bool
-	times, failures atomic.Int64 // failures since the last that succeeded
+	running, scheduled, failed atomic.Bool
+	times, failures            atomic.Int64 // failures since the last that succeeded
 }
 
 // runBgRewriteAOF writes a checkpoint: it makes of the journal, in which a key may
@@ -195,7 +177,8 @@ func runBgRewriteAOF(s *Session, _ *noParams, w *reply.Writer) error {
 	if !k.rewriting.running.CompareAndSwap(false, true) {
 		return errRewriting
 	}
-	go func() {
+	run := func() {
+		k.rewriting.scheduled.Store(false)
 		err := k.Checkpoint()
 		if err != nil {
 			k.Process.Log("BGREWRITEAOF: " + err.Error())
@@ -208,7 +191,14 @@ func runBgRewriteAOF(s *Session, _ *noParams, w *reply.Writer) error {
 		}
 		k.rewriting.times.Add(1)
 		k.rewriting.running.Store(false)
-	}()
+	}
+	k.rewriting.scheduled.Store(true)
+	if k.afterSave(run) {
+		w.Status("Background append only file rewriting scheduled")
+		return nil
+	}
+	k.rewriting.scheduled.Store(false)
+	go run()
 	w.Status("Background append only file rewriting started")
 	return nil
 }

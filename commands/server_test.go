@@ -41,11 +41,11 @@ func TestStoreRequests(t *testing.T) {
 		t.Errorf("have %+v", server.store)
 	}
 	client.say("DEBUG", "LOG", "hello")
-	if !slices.Equal(server.process.log, []string{"DEBUG LOG: hello"}) {
+	if !slices.Equal(server.process.log, []string{"2 DB saved on disk", "DEBUG LOG: hello"}) {
 		t.Errorf("have %q", server.process.log)
 	}
 	server.core.Store = nil
-	for _, words := range [][]string{{"DEBUG", "RELOAD"}, {"BACKUP", "/some/where"}} {
+	for _, words := range [][]string{{"DEBUG", "LOADAOF"}, {"BACKUP", "/some/where"}} {
 		if reply := client.say(words...); reply != "-"+string(errNoStore)+"\r\n" {
 			t.Errorf("%q without a store: %q", words, reply)
 		}

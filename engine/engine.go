@@ -99,6 +99,7 @@ type Stats struct {
 	// LazyFreed counts values that clients did not want to wait for the end of.
 	LazyFreed atomic.Int64
 	DirtySet  atomic.Int64 // effects emitted since start
+	Emptied   atomic.Int64 // times that all databases were flushed together
 	Records   Uses
 	// Destroyed counts the records that a recovery left out because their
 	// owner's key is destroyed.

@@ -18,6 +18,9 @@ type Limits struct {
 	// a sorted set: members, and bytes of one.
 	SortedSetListpackEntries atomic.Int64
 	SortedSetListpackValue   atomic.Int64
+	// Uncompressed has DUMP and snapshots leave strings as they are (rdbcompression
+	// no).
+	Uncompressed atomic.Bool
 	// HLLSparse is the longest sparse HyperLogLog in bytes.
 	HLLSparse atomic.Int64
 	// ListNode is list-max-listpack-size. It decides how DUMP packs the elements of
@@ -60,4 +63,17 @@ func (l *Limits) reset() {
 	l.StringMax.Store(512 << 20)
 	l.GateRecords.Store(true)
 	l.Samples.Store(5)
+}
+
+// shape takes over what decides the form of values.
+func (l *Limits) shape(from *Limits) {
+	for _, pair := range [][2]*atomic.Int64{
+		{&l.HashListpackEntries, &from.HashListpackEntries}, {&l.HashListpackValue, &from.HashListpackValue},
+		{&l.SetIntsetEntries, &from.SetIntsetEntries},
+		{&l.SortedSetListpackEntries, &from.SortedSetListpackEntries}, {&l.SortedSetListpackValue, &from.SortedSetListpackValue},
+		{&l.HLLSparse, &from.HLLSparse}, {&l.ListNode, &from.ListNode},
+		{&l.StreamNodeBytes, &from.StreamNodeBytes}, {&l.StreamNodeEntries, &from.StreamNodeEntries},
+	} {
+		pair[0].Store(pair[1].Load())
+	}
 }

@@ -249,8 +249,7 @@ func (s *Store) purge() error {
 	if !s.state.purging {
 		return nil
 	}
-	s.exportMu.Lock()
-	defer s.exportMu.Unlock()
+	s.awaitExports()
 	if len(s.erasedSpans) == 0 {
 		s.erasedSpans = []span{{from: []byte{0}, to: []byte{0xff}}} // a crash forgot which
 	}

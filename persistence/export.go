@@ -81,6 +81,13 @@ func (s *Store) exportable() (rows rowSnapshot, state stateValue, err error) {
 	return rows, s.state.clone(), err
 }
 
+// awaitExports returns once no export is under way. checkpointMu is held, so none
+// begins.
+func (s *Store) awaitExports() {
+	s.exportMu.Lock()
+	defer s.exportMu.Unlock()
+}
+
 // rowSnapshot is rows that do not change.
 type rowSnapshot struct{ *pebble.Snapshot }
 

@@ -121,8 +121,7 @@ func (s *Store) Close() error {
 	<-s.loopDone
 	s.checkpointMu.Lock()
 	defer s.checkpointMu.Unlock()
-	s.exportMu.Lock() // exports end now that the store is closed, and none begins
-	s.exportMu.Unlock()
+	s.awaitExports() // they end now that the store is closed, and none begins
 	err := s.journal.stop()
 	if s.rows.failed.Load() == nil {
 		err = errors.Join(err, s.checkpointLocked())

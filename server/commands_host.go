@@ -31,7 +31,6 @@ func Host(s *Server, config *Config, core *commands.Core, shutdown func()) {
 		server: s, config: config, shutdown: shutdown, runID: newRunID(), startMs: s.now(), rates: rates,
 	}
 	core.Dial = dialRemote
-	applyLimits(config, core)
 	applyClients(config, s)
 	applyObservation(config, &core.Observation)
 	applyUsers(config, core)
@@ -45,8 +44,9 @@ func newRunID() string {
 	return hex.EncodeToString(random[:])
 }
 
-// applyLimits keeps the processor's limits as the directives say.
-func applyLimits(config *Config, core *commands.Core) {
+// Limit keeps the processor's limits as the directives say. It comes before data is
+// loaded, whose form they decide.
+func Limit(config *Config, core *commands.Core) {
 	limits := &core.Engine.Limits
 	apply := func(next *Settings) error {
 		limits.HashListpackEntries.Store(next.HashListpackEntries)
@@ -56,6 +56,7 @@ func applyLimits(config *Config, core *commands.Core) {
 		limits.SortedSetListpackValue.Store(next.ZsetListpackValueBytes)
 		limits.HLLSparse.Store(next.HLLSparseBytes)
 		limits.ListNode.Store(next.ListListpackSize)
+		limits.Uncompressed.Store(!next.Compressed)
 		limits.StreamNodeEntries.Store(next.StreamNodeEntries)
 		limits.StreamNodeBytes.Store(next.StreamNodeBytes)
 		limits.StringMax.Store(int64(next.BulkMaxBytes))
@@ -67,17 +68,18 @@ func applyLimits(config *Config, core *commands.Core) {
 		core.ReplicasWanted.Store(next.ReplicasWanted > 0 && next.ReplicasLagMax > 0)
 		core.Engine.MakeRoom()
 		core.LimitTracked(next.TrackingKeysMax)
+		core.DelaySaves(next.SaveDelayMicroseconds)
 		return nil
 	}
 	_ = apply(config.Settings())
 	config.OnChange(apply,
 		"hash-max-listpack-entries", "hash-max-listpack-value",
 		"set-max-intset-entries", "hll-sparse-max-bytes",
-		"list-max-listpack-size",
+		"list-max-listpack-size", "rdbcompression",
 		"zset-max-listpack-entries", "zset-max-listpack-value",
 		"stream-node-max-entries", "stream-node-max-bytes",
 		"maxmemory", "maxmemory-policy", "maxmemory-samples",
-		"proto-max-bulk-len", "mem-consent", "tracking-table-max-keys",
+		"proto-max-bulk-len", "mem-consent", "tracking-table-max-keys", "rdb-key-save-delay",
 		"notify-keyspace-events",
 		"min-replicas-to-write", "min-replicas-max-lag")
 }

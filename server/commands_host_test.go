@@ -42,6 +42,7 @@ func newHosted(t *testing.T, arguments ...string) *hosted {
 	if err != nil {
 		t.Fatal(err)
 	}
+	Limit(config, h.core)
 	Host(h.server, config, h.core, func() { h.shutdowns.Add(1) })
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -193,6 +194,7 @@ func TestConfigSetReachesEveryLimit(t *testing.T) {
 		"SetIntsetEntries":         {"set-max-intset-entries", "13", 13},
 		"SortedSetListpackEntries": {"zset-max-listpack-entries", "14", 14},
 		"SortedSetListpackValue":   {"zset-max-listpack-value", "15", 15},
+		"Uncompressed":             {"rdbcompression", "no", 1},
 		"HLLSparse":                {"hll-sparse-max-bytes", "16", 16},
 		"ListNode":                 {"list-max-listpack-size", "17", 17},
 		"StreamNodeBytes":          {"stream-node-max-bytes", "18", 18},

@@ -53,6 +53,10 @@ var directives = []directive{
 		bind: func(s *Settings, v value) { s.appendOnly = v.on }},
 	{name: "rdbcompression", kind: boolean, initial: "yes",
 		bind: func(s *Settings, v value) { s.Compressed = v.on }},
+	{name: "rdbchecksum", kind: boolean, initial: "yes", flags: immutable,
+		bind: func(s *Settings, v value) { s.SnapshotSum = v.on }},
+	{name: "rdb-key-save-delay", kind: integer, initial: "0", low: math.MinInt32, high: math.MaxInt32, flags: hidden,
+		bind: func(s *Settings, v value) { s.SaveDelayMicroseconds = v.number }},
 	{name: "latency-tracking", kind: boolean, initial: "yes",
 		bind: func(s *Settings, v value) { s.LatencyTracking = v.on }},
 	{name: "unixsocket", kind: text, flags: immutable,
@@ -81,6 +85,8 @@ var directives = []directive{
 		bind: func(s *Settings, v value) { s.DBFileName = v.text }},
 	{name: "appenddirname", kind: text, initial: "appendonlydir", flags: immutable, check: fileNamed("appenddirname", "dirname", false),
 		bind: func(s *Settings, v value) { s.AppendDirName = v.text }},
+	{name: "appendfilename", kind: text, initial: "appendonly.aof", flags: immutable, check: fileNamed("appendfilename", "filename", false),
+		bind: func(s *Settings, v value) { s.AppendFileName = v.text }},
 	{name: "logfile", kind: text, flags: immutable,
 		bind: func(s *Settings, v value) { s.LogFile = v.text }},
 	{name: "requirepass", kind: text, flags: sensitive,
@@ -190,7 +196,6 @@ var directives = []directive{
 
 	// Redis's, accepted without effect: what they tune does not exist here, or
 	// is always on.
-	{name: "rdbchecksum", kind: boolean, initial: "yes", flags: immutable},
 	{name: "io-threads-do-reads", kind: boolean, initial: "no", flags: immutable},
 	{name: "always-show-logo", kind: boolean, initial: "no", flags: immutable},
 	{name: "rdb-del-sync-files", kind: boolean, initial: "no"},
@@ -235,7 +240,6 @@ var directives = []directive{
 	{name: "cluster-config-file", kind: text, initial: "nodes.conf", flags: immutable},
 	{name: "cluster-announce-hostname", kind: text, check: hostName},
 	{name: "syslog-ident", kind: text, initial: "redis", flags: immutable},
-	{name: "appendfilename", kind: text, initial: "appendonly.aof", flags: immutable, check: fileNamed("appendfilename", "filename", false)},
 	{name: "server_cpulist", kind: text, flags: immutable},
 	{name: "bio_cpulist", kind: text, flags: immutable},
 	{name: "aof_rewrite_cpulist", kind: text, flags: immutable},
@@ -269,7 +273,6 @@ var directives = []directive{
 	{name: "cluster-announce-tls-port", kind: integer, initial: "0", low: 0, high: 65535},
 	{name: "repl-timeout", kind: integer, initial: "60", low: 1, high: math.MaxInt32},
 	{name: "repl-ping-replica-period", alias: "repl-ping-slave-period", kind: integer, initial: "10", low: 1, high: math.MaxInt32},
-	{name: "rdb-key-save-delay", kind: integer, initial: "0", low: math.MinInt32, high: math.MaxInt32, flags: hidden},
 	{name: "key-load-delay", kind: integer, initial: "0", low: math.MinInt32, high: math.MaxInt32, flags: hidden},
 	{name: "active-expire-effort", kind: integer, initial: "1", low: 1, high: 10},
 	{name: "hz", kind: integer, initial: "10", low: 0, high: math.MaxInt32},

@@ -74,12 +74,18 @@ type Settings struct {
 	WatchdogMs int64
 	CrashLog   bool
 
-	// Dir is the data directory. IgnoreRedisFiles lets an empty store start
-	// beside DBFileName or AppendDirName of a Redis.
-	Dir           string
-	DBFileName    string
-	AppendDirName string
-	// Compressed says whether what goes to the disk as rows is compressed.
+	// Dir is the data directory. DBFileName is the snapshot in it. IgnoreRedisFiles
+	// lets an empty store start beside that or the log of a Redis, AppendDirName or,
+	// before version 7, AppendFileName.
+	Dir            string
+	DBFileName     string
+	AppendDirName  string
+	AppendFileName string
+	// SnapshotSum says whether a snapshot has a checksum.
+	SnapshotSum           bool
+	SaveDelayMicroseconds int64 // for each key
+	// Compressed says whether what goes to the disk as rows or in snapshots is
+	// compressed.
 	Compressed       bool
 	IgnoreRedisFiles bool
 	// Durability is that of plain keys, MemDurability that of profile and

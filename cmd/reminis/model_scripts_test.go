@@ -49,7 +49,7 @@ func libraryPayload(libraries map[string]string) string {
 	const library = 245 // rdb.h RDB_OPCODE_FUNCTION2
 	var payload []byte
 	for _, name := range slices.Sorted(maps.Keys(libraries)) {
-		payload = dump.AppendString(append(payload, library), []byte(libraries[name]))
+		payload = dump.Form{}.AppendString(append(payload, library), []byte(libraries[name]))
 	}
 	return string(dump.Seal(payload))
 }

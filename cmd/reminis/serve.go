@@ -158,7 +158,14 @@ func (p *process) open() error {
 			return fmt.Errorf("making the data directory: %w", err)
 		}
 	}
-	store, err := openStore(settings, p.log.Logger)
+	from, err := findSource(settings)
+	if err == nil && from.importing {
+		err = persistence.BeginImport(persistence.Disk(), settings.Dir)
+	}
+	if err != nil {
+		return err
+	}
+	store, err := openStore(settings, from.importing, p.log.Logger)
 	if err != nil {
 		return err
 	}
@@ -178,18 +185,44 @@ func (p *process) open() error {
 		options.Journal, options.Archive, options.Eraser, options.Memory.Keys = journal{store, p.keys}, store, store, p.keys
 	}
 	p.engine = engine.Open(options)
+	if err := p.openCore(); err != nil {
+		return errors.Join(err, p.closeStore())
+	}
 	p.openAuditFile() // which an erasure that a recovery finishes is taken out of, too
 	p.followDurability()
 	start := time.Now()
-	if store != nil {
-		if err := p.recover(); err != nil {
-			return errors.Join(fmt.Errorf("recovering %s: %w", settings.Dir, err), p.keys.Close(), store.Close())
-		}
+	if err := p.restore(from); err != nil {
+		return errors.Join(err, p.closeStore())
 	}
 	debug.FreeOSMemory()
 	keys, records := p.engine.Loaded()
 	p.log.Info("data loaded", "dir", settings.Dir, "durability", settings.Durability.String(),
 		"mem_durability", settings.MemDurability.String(), "keys", keys, "records", records, "took", time.Since(start).Round(time.Millisecond))
+	return nil
+}
+
+// openCore makes the command processor, with what it needs to load data.
+func (p *process) openCore() error {
+	table := commands.DefaultTable()
+	if err := p.config.RenameCommands(table); err != nil {
+		return err
+	}
+	p.core = commands.NewCore(p.engine, table)
+	p.core.Snapshots = snapshotFile{p.config.Settings}
+	if store := p.store; store != nil {
+		p.core.Store = storeHost{store, p.engine, func() string { return p.config.Settings().Durability.String() }}
+		p.core.Checkpoint = store.Checkpoint
+		p.core.Export = func(into commands.RowTarget) (int, error) {
+			done, err := store.Export(into)
+			return done.Records, err
+		}
+		p.core.WhenDurable = func(wake func()) { store.Notify(store.Durable()+1, wake) }
+	}
+	p.core.Records = p.recordHost
+	p.core.WriteTimeout = func() time.Duration {
+		return time.Duration(p.config.Settings().WriteTimeoutMs) * time.Millisecond
+	}
+	server.Limit(p.config, p.core)
 	return nil
 }
 
@@ -237,21 +270,9 @@ func (p *process) followDurability() {
 
 // listen opens the door.
 func (p *process) listen() error {
-	table := commands.DefaultTable()
-	if err := p.config.RenameCommands(table); err != nil {
-		return err
-	}
-	p.core = commands.NewCore(p.engine, table)
 	options := server.Options{Handler: server.Commands(p.core), Settings: p.config.Settings, Log: p.log.Logger}
 	if p.store != nil {
-		p.core.Store = storeHost{p.store, p.engine, func() string { return p.config.Settings().Durability.String() }}
-		p.core.Checkpoint = p.store.Checkpoint
-		p.core.WhenDurable = func(wake func()) { p.store.Notify(p.store.Durable()+1, wake) }
 		options.Gate = p.store
-	}
-	p.core.Records = p.recordHost
-	p.core.WriteTimeout = func() time.Duration {
-		return time.Duration(p.config.Settings().WriteTimeoutMs) * time.Millisecond
 	}
 	s, err := server.New(options)
 	if err != nil {
@@ -299,6 +320,8 @@ func (p *process) wait() {
 
 // end lets sessions finish and flushes everything.
 func (p *process) end() error {
+	p.core.EndSave()
+	defer p.core.EndSave() // one may have begun since
 	if err := server.NotifySupervisor(p.config.Settings(), "STOPPING=1"); err != nil {
 		p.log.Log(context.Background(), slog.LevelWarn, "telling the supervisor", "error", err)
 	}

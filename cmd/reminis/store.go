@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 
 	"reminis/commands"
 	"reminis/engine"
@@ -37,17 +35,15 @@ func (j journal) Ready() error {
 }
 
 // openStore opens the store that the settings ask for; nil is a pure cache.
-func openStore(settings *server.Settings, log *slog.Logger) (*persistence.Store, error) {
+func openStore(settings *server.Settings, importing bool, log *slog.Logger) (*persistence.Store, error) {
 	if settings.Durability == server.DurabilityNone {
 		return nil, nil
-	}
-	if err := refuseRedisFiles(settings); err != nil {
-		return nil, err
 	}
 	store, err := persistence.Open(persistence.Disk(), settings.Dir, persistence.Options{
 		Durability:    durabilityOf(settings.Durability),
 		CommandKeepMs: settings.MemIdempotencyMs,
 		Uncompressed:  !settings.Compressed,
+		Importing:     importing,
 		Logger:        printer{log},
 	})
 	if err != nil {
@@ -64,26 +60,6 @@ func durabilityOf(d server.Durability) persistence.Durability {
 		return persistence.Never
 	}
 	return persistence.Everysec
-}
-
-// refuseRedisFiles stops a start that would look like data loss: an empty store
-// beside the files of a Redis, which cannot be imported yet.
-func refuseRedisFiles(settings *server.Settings) error {
-	if settings.IgnoreRedisFiles || exists(filepath.Join(settings.Dir, "journal")) {
-		return nil
-	}
-	for _, name := range []string{settings.DBFileName, settings.AppendDirName} {
-		if name != "" && exists(filepath.Join(settings.Dir, name)) {
-			return fmt.Errorf("%s holds the data of a Redis (%s), which cannot be imported yet, and no data of this server; start with --ignore-redis-files yes to begin with an empty store beside it",
-				settings.Dir, name)
-		}
-	}
-	return nil
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // printer is a log that takes lines.

@@ -1,0 +1,167 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+
+	"reminis/engine"
+	"reminis/engine/dump"
+)
+
+// This file owns taking over what a snapshot has. It must not know files.
+
+// SnapshotTarget takes what a snapshot has.
+type SnapshotTarget interface {
+	// Function takes the code of a library.
+	Function(code []byte) error
+	// Key takes a key; value is nil for a collection without elements. A deadline
+	// of 0 is none, and so are idleSeconds and frequency when they are negative.
+	// key and value are valid during the call.
+	Key(db int, key []byte, value *dump.Value, deadlineMs, idleSeconds, frequency int64) error
+}
+
+// A Loader makes keys of what a snapshot has, some in one change of the engine.
+type Loader struct {
+	LoadFigures
+	// Log gets a line for what is passed over.
+	Log func(text string)
+	// Merge has keys and libraries replace those that are there, which are errors
+	// else.
+	Merge bool
+
+	core  *Core
+	tx    *engine.Tx // nil between two changes
+	bytes int        // of values in this change
+}
+
+const (
+	// loadMaxEffects and loadMaxBytes are how much becomes one change, about.
+	loadMaxEffects = 1024
+	loadMaxBytes   = 1 << 20
+)
+
+// NewLoader begins to load. Close ends it.
+func (k *Core) NewLoader() *Loader { return &Loader{core: k, Log: func(string) {}} }
+
+// begin takes all locks, once the journal can take another change.
+func (l *Loader) begin() error {
+	if l.tx != nil {
+		return nil
+	}
+	for {
+		err := l.core.Engine.Ready()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, engine.ErrLagging) || l.core.WhenDurable == nil {
+			return err
+		}
+		durable := make(chan struct{})
+		l.core.WhenDurable(func() { close(durable) })
+		<-durable
+	}
+	l.tx = l.core.Engine.Begin()
+	l.tx.LockAll()
+	return nil
+}
+
+// commit makes the change.
+func (l *Loader) commit() {
+	if l.tx == nil {
+		return
+	}
+	l.tx.DB = 0
+	l.tx.Commit()
+	l.tx.Done()
+	l.tx, l.bytes = nil, 0
+}
+
+// Close makes what was loaded last, and has INFO tell of all.
+func (l *Loader) Close() {
+	l.commit()
+	l.core.saves.mu.Lock()
+	l.core.saves.loaded = l.LoadFigures
+	l.core.saves.mu.Unlock()
+}
+
+// Function implements SnapshotTarget.
+func (l *Loader) Function(code []byte) error {
+	l.commit()
+	now := l.core.functionSet()
+	lib, err := l.core.newLibrary(string(code), l.Merge, now)
+	if err != nil {
+		return err
+	}
+	set, err := now.with(l.Merge, lib)
+	if err != nil {
+		return err
+	}
+	if err := l.begin(); err != nil {
+		return err
+	}
+	l.core.changeFunctions(l.tx, set)
+	l.commit()
+	return nil
+}
+
+// Key implements SnapshotTarget.
+func (l *Loader) Key(db int, key []byte, value *dump.Value, deadlineMs, idleSeconds, frequency int64) error {
+	if db >= l.core.Engine.Databases() {
+		return fmt.Errorf("it is in database %d, this server has %d (directive databases)", db, l.core.Engine.Databases())
+	}
+	if value == nil {
+		l.Empty++
+		l.Log(fmt.Sprintf("skipping empty key: %.128q", key))
+		return nil
+	}
+	if err := l.begin(); err != nil {
+		return err
+	}
+	if deadlineMs != 0 && deadlineMs <= l.tx.NowMs() {
+		l.Expired++
+		return nil
+	}
+	if size := longest(value); size > int(l.tx.StringMax()) {
+		return fmt.Errorf("it has %d bytes in one string, %d are the most (directive proto-max-bulk-len)", size, l.tx.StringMax())
+	}
+	l.tx.DB = db
+	l.tx.Next()
+	if l.tx.Exists(key) {
+		if !l.Merge {
+			return errors.New("it comes twice")
+		}
+		l.tx.Delete(key)
+	}
+	restoreValue(l.tx, &restoreParams{key: key, idleSeconds: idleSeconds, frequency: frequency}, value, deadlineMs)
+	l.Keys++
+	if l.bytes += sizeOf(value); l.bytes > loadMaxBytes || l.tx.Effects() > loadMaxEffects {
+		l.commit()
+	}
+	return nil
+}
+
+// sizeOf is about how many bytes a value has.
+func sizeOf(value *dump.Value) (sizeBytes int) {
+	eachString(value, func(text []byte) { sizeBytes += len(text) })
+	return sizeBytes
+}
+
+// longest is the length of the longest string of a value.
+func longest(value *dump.Value) (most int) {
+	eachString(value, func(text []byte) { most = max(most, len(text)) })
+	return most
+}
+
+func eachString(value *dump.Value, visit func(text []byte)) {
+	visit(value.Text)
+	for _, list := range [][][]byte{value.Pairs, value.Members, value.Elements} {
+		for _, text := range list {
+			visit(text)
+		}
+	}
+	if value.Stream != nil {
+		for i := range value.Stream.Blocks {
+			visit(value.Stream.Blocks[i].Bytes)
+		}
+	}
+}
