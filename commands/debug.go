@@ -83,6 +83,7 @@ func debugActions() []debugAction {
 		{"segfault", 0, 0, []string{"SEGFAULT", "    Crash the server with sigsegv."}, debugCrash},
 		{"set-active-expire", 1, 1, []string{"SET-ACTIVE-EXPIRE <0|1>", "    Setting it to 0 disables expiring keys (and hash-fields) in background", "    when they are not accessed (otherwise the Redis behavior). Setting it", "    to 1 reenables back the default."}, debugSetActiveExpire},
 		{"set-disable-deny-scripts", 1, 1, []string{"SET-DISABLE-DENY-SCRIPTS <0|1>", "    Setting it to 1 lets scripts call commands that are not for scripts."}, debugUnbarScripts},
+		{"set-skip-checksum-validation", 1, 1, []string{"SET-SKIP-CHECKSUM-VALIDATION <0|1>", "    Setting it to 1 has RESTORE take payloads whatever their checksums are."}, debugTrustDumps},
 		{"sleep", 1, 1, []string{"SLEEP <seconds>", "    Stop the server for <seconds>. Decimals allowed."}, debugSleep},
 	}
 }
@@ -147,6 +148,12 @@ func debugCrash(s *Session, _ [][]byte, w *reply.Writer) error {
 
 func debugUnbarScripts(s *Session, args [][]byte, w *reply.Writer) error {
 	s.Core.scripts.unbarred.Store(string(args[0]) != "0")
+	w.OK()
+	return nil
+}
+
+func debugTrustDumps(s *Session, args [][]byte, w *reply.Writer) error {
+	s.Core.Engine.TrustDumps(leadingInt(args[0]) != 0)
 	w.OK()
 	return nil
 }

@@ -177,7 +177,7 @@ func runRestore(tx *engine.Tx, p *restoreParams, set *grammar.Grammar, w *reply.
 
 // readDump reads a payload whole before anything is changed.
 func readDump(tx *engine.Tx, payload []byte) (dump.Value, error) {
-	if dump.Verify(payload) != nil {
+	if dump.Verify(payload, tx.TrustsDumps()) != nil {
 		return dump.Value{}, errDumpFooter
 	}
 	stringMax := int(tx.StringMax())

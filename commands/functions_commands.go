@@ -337,7 +337,7 @@ func runFunctionRestore(s *Session, p *functionRestoreParams, w *reply.Writer) e
 
 // readLibraries reads what FUNCTION DUMP gave.
 func (k *Core) readLibraries(payload []byte) ([]*library, error) {
-	if dump.Verify(payload) != nil {
+	if dump.Verify(payload, false) != nil {
 		return nil, errDumpFooter
 	}
 	var libraries []*library

@@ -221,7 +221,9 @@ func (m *migration) hear(handshake int) {
 		}
 		line, err := m.lines.ReadSlice('\n')
 		if err != nil {
-			m.failed = firstError(m.failed, errMigrateRead)
+			if m.failed == nil {
+				m.failed = errMigrateRead
+			}
 			return
 		}
 		x.waiting, x.arrived = false, line[0] != '-' && !refused

@@ -60,6 +60,7 @@ type Engine struct {
 	onErase   func(x Erasure)
 	txs       sync.Pool
 	stats     Stats
+	trusting  atomic.Bool // see TrustDumps
 }
 
 // shard is one mutex and what it guards: one keyspace per database.

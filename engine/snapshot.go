@@ -29,6 +29,13 @@ func (tx *Tx) ShardKeys(i int, visit func(key []byte, t Type)) {
 // Uncompressed says whether serialised strings are left as they are.
 func (tx *Tx) Uncompressed() bool { return tx.e.Limits.Uncompressed.Load() }
 
+// TrustDumps has serialised values taken whatever their checksums are (DEBUG
+// SET-SKIP-CHECKSUM-VALIDATION).
+func (e *Engine) TrustDumps(on bool) { e.trusting.Store(on) }
+
+// TrustsDumps says whether checksums of serialised values are passed over.
+func (tx *Tx) TrustsDumps() bool { return tx.e.trusting.Load() }
+
 // Scratch is an empty engine with one database that makes of rows (Row) the values
 // that this one would: it has the same thresholds, and the same memory, which
 // Discard gives back.

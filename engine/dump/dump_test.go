@@ -58,7 +58,7 @@ func TestReadStrings(t *testing.T) {
 	}...)
 	for _, test := range tests {
 		payload := unhex(t, test.payload)
-		if err := Verify(payload); err != nil {
+		if err := Verify(payload, false); err != nil {
 			t.Errorf("%q: %v", test.text, err)
 		}
 		v, err := NewReader(payload, testLimits).Value()
@@ -276,7 +276,7 @@ func TestNote(t *testing.T) {
 	for _, text := range []string{"", "a note", strings.Repeat("long", 1000)} {
 		payload := Seal(AppendNote(bytes.Clone(value), []byte(text)))
 		note, ok := Note(payload)
-		if !ok || string(note) != text || Verify(payload) != nil {
+		if !ok || string(note) != text || Verify(payload, false) != nil {
 			t.Errorf("%q: %q, %t", text, note, ok)
 		}
 		read, err := NewReader(payload, Limits{StringBytes: 1 << 20, TotalBytes: 1 << 20}).Value()
@@ -293,18 +293,18 @@ func TestNote(t *testing.T) {
 
 func TestVerify(t *testing.T) {
 	good := Seal(Form{}.AppendStringValue(nil, []byte("hello")))
-	if err := Verify(good); err != nil {
+	if err := Verify(good, false); err != nil {
 		t.Fatal(err)
 	}
 	for size := range good {
-		if Verify(good[:size]) == nil {
+		if Verify(good[:size], false) == nil {
 			t.Errorf("%d of %d bytes pass", size, len(good))
 		}
 	}
 	for at := range good {
 		damaged := bytes.Clone(good)
 		damaged[at] ^= 1
-		if Verify(damaged) == nil {
+		if Verify(damaged, false) == nil {
 			t.Errorf("a change of byte %d passes", at)
 		}
 	}
@@ -315,8 +315,8 @@ func TestVerify(t *testing.T) {
 			payload = append(payload, byte(sum))
 			sum >>= 8
 		}
-		if (Verify(payload) == nil) != known {
-			t.Errorf("version %d: %v", version, Verify(payload))
+		if (Verify(payload, false) == nil) != known {
+			t.Errorf("version %d: %v", version, Verify(payload, false))
 		}
 	}
 }
@@ -362,7 +362,7 @@ func FuzzText(f *testing.F) {
 	f.Add(bytes.Repeat([]byte{0}, 300))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		payload := Seal(Form{}.AppendStringValue(nil, text))
-		if err := Verify(payload); err != nil {
+		if err := Verify(payload, false); err != nil {
 			t.Fatal(err)
 		}
 		v, err := NewReader(payload, testLimits).Value()
@@ -396,7 +396,7 @@ func FuzzHostile(f *testing.F) {
 		f.Add(unhex(f, test.value))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_ = Verify(data)
+		_ = Verify(data, false)
 		if v, err := NewReader(data, testLimits).Value(); err == nil {
 			checkValue(t, data, v)
 		}

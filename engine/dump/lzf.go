@@ -7,7 +7,11 @@ package dump
 //	lllooooo o              l+2 bytes (l from 1 to 6) from o+1 bytes before
 //	111ooooo l o            l+9 bytes from o+1 bytes before
 
-import "errors"
+import (
+	"errors"
+	"math/bits"
+	"sync"
+)
 
 const (
 	literalsMax  = 32
@@ -18,8 +22,14 @@ const (
 	// of three bytes becomes referenceMax.
 	expansionMax = referenceMax / 3
 
-	slotBits = 13
+	// slotBits and slotBitsMin are how many bits of a hash choose a slot, of a long
+	// text and of a short one.
+	slotBits, slotBitsMin = 13, 6
 )
+
+// slotTables are tables that nobody uses now. Of one only the part that a text needs
+// is cleared, or a short text would cost what a long one does.
+var slotTables = sync.Pool{New: func() any { return new([1 << slotBits]uint32) }}
 
 var errCompressed = errors.New("dump: the compressed string is damaged")
 
@@ -27,11 +37,15 @@ var errCompressed = errors.New("dump: the compressed string is damaged")
 // than limitBytes.
 func compress(dst, text []byte, limitBytes int) (out []byte, ok bool) {
 	// slots has the last place, plus one, of three bytes with that hash.
-	var slots [1 << slotBits]uint32
+	table := slotTables.Get().(*[1 << slotBits]uint32)
+	defer slotTables.Put(table)
+	width := min(max(bits.Len(uint(len(text))), slotBitsMin), slotBits)
+	slots := table[:1<<width]
+	clear(slots)
 	limit := len(dst) + limitBytes
 	literals := 0
 	for i := 0; i+referenceMin <= len(text); {
-		slot := hashOf(text[i:])
+		slot := hashOf(text[i:], width)
 		from := int(slots[slot]) - 1
 		slots[slot] = uint32(i + 1)
 		if from < 0 || i-from > offsetMax || text[from] != text[i] || text[from+1] != text[i+1] || text[from+2] != text[i+2] {
@@ -49,7 +63,7 @@ func compress(dst, text []byte, limitBytes int) (out []byte, ok bool) {
 		// The last places inside of the reference are worth finding again.
 		for last := i + size; i < last; i++ {
 			if i >= last-2 && i+referenceMin <= len(text) {
-				slots[hashOf(text[i:])] = uint32(i + 1)
+				slots[hashOf(text[i:], width)] = uint32(i + 1)
 			}
 		}
 		literals = i
@@ -58,8 +72,8 @@ func compress(dst, text []byte, limitBytes int) (out []byte, ok bool) {
 	return dst, len(dst) <= limit
 }
 
-func hashOf(b []byte) uint32 {
-	return (uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2])) * 0x9E3779B1 >> (32 - slotBits)
+func hashOf(b []byte, width int) uint32 {
+	return (uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2])) * 0x9E3779B1 >> (32 - width)
 }
 
 func appendLiterals(dst, text []byte) []byte {
