@@ -3,6 +3,7 @@ package commands
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"reminis/engine"
 	"reminis/engine/dump"
@@ -38,6 +39,8 @@ const (
 	// loadMaxEffects and loadMaxBytes are how much becomes one change, about.
 	loadMaxEffects = 1024
 	loadMaxBytes   = 1 << 20
+	// loggedKeyBytes is how much of a key the log shows.
+	loggedKeyBytes = 128
 )
 
 // NewLoader begins to load. Close ends it.
@@ -111,7 +114,8 @@ func (l *Loader) Key(db int, key []byte, value *dump.Value, deadlineMs, idleSeco
 	}
 	if value == nil {
 		l.Empty++
-		l.Log(fmt.Sprintf("skipping empty key: %.128q", key))
+		name := strconv.Quote(string(key[:min(len(key), loggedKeyBytes)]))
+		l.Log("skipping empty key: " + name[1:len(name)-1]) // as Redis does, but on one line
 		return nil
 	}
 	if err := l.begin(); err != nil {

@@ -342,6 +342,13 @@ func TestLoaderRefuses(t *testing.T) {
 		t.Errorf("a database that is not here: %v", err)
 	}
 	loader.Close()
+	loader = small.core.NewLoader()
+	var said []string
+	loader.Log = func(text string) { said = append(said, text) }
+	if err := loader.Key(0, []byte("empty\n"), nil, 0, -1, -1); err != nil || loader.Empty != 1 || !slices.Equal(said, []string{`skipping empty key: empty\n`}) {
+		t.Errorf("a collection without elements: %v, %q", err, said)
+	}
+	loader.Close()
 	late := newTestServer(DefaultTable(), engine.Options{Pool: testPool()})
 	late.clock.nowMs += 50
 	loader = late.core.NewLoader()
