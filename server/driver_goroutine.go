@@ -196,7 +196,7 @@ func (c *connection) readMail() bool {
 		return false
 	}
 	s := c.session
-	letter := s.collect()
+	letter := s.collect(&c.pool)
 	if !s.apply(letter, &c.pool) {
 		return false
 	}

@@ -87,9 +87,9 @@ const (
 	// keeps for reuse, until it is idle.
 	poolOwnMaxBytes = 256 << 10
 
-	// mailRoomBytes is the largest buffer of pushes that waits for the next ones: some
-	// short messages.
-	mailRoomBytes = 512
+	// mailRoomBytes is the largest buffer that waits for the next pushes: a pipeline
+	// of short messages.
+	mailRoomBytes = 4 << 10
 
 	// spareMaxBytes is the largest buffer that a connection keeps for its next
 	// large request, for spareTurnsMax turns that did not need it.

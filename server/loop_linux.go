@@ -332,7 +332,7 @@ func (l *loop) take(s *session) {
 		return
 	}
 	resumes := s.phase == parked || s.phase == blocked
-	letter := s.collect()
+	letter := s.collect(&l.pool)
 	if !s.apply(letter, &l.pool) {
 		l.drop(s)
 		return

@@ -40,12 +40,37 @@ func (p *pool) get(size int) []byte {
 // collector.
 func (p *pool) put(buf []byte) {
 	size := cap(buf)
-	if size < poolLeastBytes || size >= 2*poolBufferBytes || p.keptBytes+size > p.mostBytes {
+	if size < poolLeastBytes || size >= 2*poolBufferBytes {
 		return
 	}
 	class := bits.Len(uint(size/poolLeastBytes)) - 1
+	for p.keptBytes+size > p.mostBytes {
+		if !p.yield(class) {
+			return
+		}
+	}
 	p.free[class] = append(p.free[class], buf)
 	p.keptBytes += size
+}
+
+// yield forgets a buffer of the class that keeps the most, unless that is the one
+// that wants room: a size that nobody asks for any more must not keep others out.
+func (p *pool) yield(class int) bool {
+	most := class
+	for i := range p.free {
+		if len(p.free[i])<<i > len(p.free[most])<<most {
+			most = i
+		}
+	}
+	if most == class {
+		return false
+	}
+	free := p.free[most]
+	last := len(free) - 1
+	p.keptBytes -= cap(free[last])
+	free[last] = nil
+	p.free[most] = free[:last]
+	return true
 }
 
 // drop forgets all buffers.

@@ -50,6 +50,31 @@ func TestPoolIsBounded(t *testing.T) {
 	}
 }
 
+// Buffers of a size that was wanted once do not keep others out for good.
+func TestPoolYields(t *testing.T) {
+	const size = 2 * poolLeastBytes
+	p := &pool{mostBytes: 64 * size}
+	for range 200 {
+		p.put(make([]byte, 0, poolLeastBytes))
+	}
+	var taken [30][]byte
+	turn := func() {
+		for i := range taken {
+			taken[i] = p.get(size)
+		}
+		for _, buf := range taken {
+			p.put(buf)
+		}
+	}
+	turn()
+	if allocations := testing.AllocsPerRun(100, turn); allocations != 0 {
+		t.Errorf("%v allocations", allocations)
+	}
+	if p.keptBytes > p.mostBytes {
+		t.Errorf("%d bytes kept, of at most %d", p.keptBytes, p.mostBytes)
+	}
+}
+
 // A connection with the same large replies again and again does not grow its
 // buffer again and again.
 func TestOutputOfRepliesLikeTheLast(t *testing.T) {

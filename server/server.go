@@ -291,7 +291,7 @@ func (s *session) sweep(nowMs int64, settings *Settings) {
 		s.server.overOutputLimit(s)
 		s.Kill()
 	}
-	if idleMs > idleShrinkMs && i.queryFreeBytes.Load() > 0 {
+	if idleMs > idleShrinkMs && (i.queryFreeBytes.Load() > 0 || i.holdings.mail.Load() > 0) {
 		s.shrinkLater()
 	}
 }

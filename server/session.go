@@ -103,8 +103,12 @@ type mail struct {
 	reply   func(out []byte) []byte
 	kill    bool
 	shrink  bool
-	// room is a small buffer for what is pushed next: who listens is pushed to again.
+	// room is a buffer for what is pushed next, left by the driver in exchange for
+	// the one that it took: who listens is pushed to again.
 	room []byte
+	// unused says that nothing was pushed since the session last gave back what it
+	// need not hold.
+	unused bool
 	// posted says that the driver knows of the mail; closed, that nobody reads
 	// it any more.
 	posted, closed bool
@@ -150,23 +154,30 @@ func (s *session) shrinkLater() {
 // Push implements Conn. What waits in the mail counts against the output limit
 // at once, so that a peer that does not read cannot make it grow.
 func (s *session) Push(data []byte, seq uint64) {
-	s.post(func(m *mail) {
-		if m.kill {
-			return
-		}
-		if m.pushed == nil {
-			m.pushed, m.room = m.room, nil
-		}
-		m.pushed = append(m.pushed, data...)
-		m.seq = max(m.seq, seq)
-		s.info.outputBytes.Add(int64(len(data)))
-		if s.overOutputLimit() {
-			s.server.overOutputLimit(s)
-			m.kill = true
-			m.pushed = nil
-		}
-		m.measure(s)
-	})
+	m := &s.mail
+	m.mu.Lock()
+	if m.closed || m.kill {
+		m.mu.Unlock()
+		return
+	}
+	if m.pushed == nil {
+		m.pushed, m.room = m.room, nil
+	}
+	m.pushed = append(m.pushed, data...)
+	m.seq, m.unused = max(m.seq, seq), false
+	s.info.outputBytes.Add(int64(len(data)))
+	if s.overOutputLimit() {
+		s.server.overOutputLimit(s)
+		m.kill = true
+		m.pushed = nil
+	}
+	m.measure(s)
+	tell := !m.posted || m.kill
+	m.posted = true
+	m.mu.Unlock()
+	if tell {
+		s.driver.deliver(s)
+	}
 	s.server.ledger.note(s)
 }
 
@@ -174,30 +185,33 @@ func (s *session) Push(data []byte, seq uint64) {
 func (s *session) TakePushed(out []byte) []byte {
 	m := &s.mail
 	m.mu.Lock()
-	pushed, seq := m.pushed, m.seq
-	m.pushed, m.seq = nil, 0
-	m.mu.Unlock()
-	s.pushSeq = max(s.pushSeq, seq)
-	s.noted += int64(len(pushed)) // it was counted when it came
-	out = append(out, pushed...)
-	s.giveBack(pushed)
-	return out
-}
-
-// giveBack leaves a buffer in which pushes came for the next ones, if it is small.
-func (s *session) giveBack(pushed []byte) {
-	m := &s.mail
-	m.mu.Lock()
-	if m.room == nil && m.pushed == nil && cap(pushed) <= mailRoomBytes && !m.closed {
-		m.room = pushed[:0]
+	defer m.mu.Unlock()
+	out = append(out, m.pushed...)
+	s.pushSeq = max(s.pushSeq, m.seq)
+	s.noted += int64(len(m.pushed)) // it was counted when it came
+	if m.room == nil && cap(m.pushed) <= mailRoomBytes && !m.closed {
+		m.room = m.pushed[:0]
 	}
+	m.pushed, m.seq = nil, 0
 	m.measure(s)
-	m.mu.Unlock()
+	return out
 }
 
 // measure publishes what the mail holds. Its lock is held.
 func (m *mail) measure(s *session) {
 	keep(&s.info.holdings.mail, int64(cap(m.pushed)+cap(m.room)))
+}
+
+// shrinkRoom gives the room for pushes back when none has come since it was last
+// called: a subscriber that only listens is idle, and yet needs its room again.
+func (m *mail) shrinkRoom(s *session) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.unused {
+		m.room = nil
+		m.measure(s)
+	}
+	m.unused = true
 }
 
 // post changes the mail and tells the driver, once per delivery; of a kill at
@@ -218,9 +232,10 @@ func (s *session) post(change func(m *mail)) {
 	}
 }
 
-// collect takes the mail. A resume is left where it is until the session has
-// parked: a worker may be faster than the command that started it.
-func (s *session) collect() letter {
+// collect takes the mail, and leaves a buffer from the driver's pool for the next
+// pushes. A resume is left where it is until the session has parked: a worker may
+// be faster than the command that started it.
+func (s *session) collect(p *pool) letter {
 	m := &s.mail
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -231,6 +246,10 @@ func (s *session) collect() letter {
 		taken.resumed, taken.reply = m.resumed, m.reply
 		m.resumed, m.reply = false, nil
 	}
+	if len(taken.pushed) > 0 && m.room == nil && !m.closed {
+		m.room = p.get(min(max(len(taken.pushed), s.outUsual), mailRoomBytes))
+	}
+	m.measure(s)
 	return taken
 }
 
@@ -255,17 +274,27 @@ func (s *session) apply(taken letter, p *pool) bool {
 			s.out = taken.reply(s.output(p))
 		}
 	}
-	if len(taken.pushed) > 0 && s.phase < finishing {
-		s.out = append(s.output(p), taken.pushed...)
-		s.pushSeq = max(s.pushSeq, taken.seq)
-	}
-	if taken.pushed != nil {
-		s.giveBack(taken.pushed)
-	}
-	// The push was counted when it came.
-	s.noted += int64(len(taken.pushed))
+	s.takeOver(taken, p)
 	s.noteOutput()
 	return true
+}
+
+// takeOver puts what was pushed behind the output. Without any, the buffer that
+// the pushes came in becomes the output's: nothing is copied.
+func (s *session) takeOver(taken letter, p *pool) {
+	// The push was counted when it came.
+	s.noted += int64(len(taken.pushed))
+	if len(taken.pushed) == 0 || s.phase >= finishing {
+		p.put(taken.pushed)
+		return
+	}
+	s.pushSeq = max(s.pushSeq, taken.seq)
+	if s.out == nil {
+		s.out, s.sent = taken.pushed, 0
+		return
+	}
+	s.out = append(s.output(p), taken.pushed...)
+	p.put(taken.pushed)
 }
 
 // output is the buffer to append replies to.
@@ -442,10 +471,7 @@ func (s *session) noteInput(size int) {
 // shrink gives back what an idle session need not hold.
 func (s *session) shrink() {
 	s.spare = nil
-	s.mail.mu.Lock()
-	s.mail.room = nil
-	s.mail.measure(s)
-	s.mail.mu.Unlock()
+	s.mail.shrinkRoom(s)
 	s.executor.Shrink()
 	if s.reader.remaining == 0 {
 		s.reader.spans = nil
@@ -490,10 +516,14 @@ func (s *session) leavesTooMuch() bool {
 }
 
 // overOutputLimit reports whether what waits to be sent is over the hard limit
-// of the session's class.
+// of the session's class. Little output is over none: a push looks no further.
 func (s *session) overOutputLimit() bool {
+	memory := s.info.outputMemory()
+	if memory == 0 {
+		return false
+	}
 	limit := s.server.settings().OutputLimits[s.info.class()]
-	return limit.HardBytes > 0 && s.info.outputMemory() > limit.HardBytes
+	return limit.HardBytes > 0 && memory > limit.HardBytes
 }
 
 var _ Conn = (*session)(nil)

@@ -201,3 +201,50 @@ func BenchmarkSession(b *testing.B) {
 		s.written(s.pending(), g.pool, 0)
 	}
 }
+
+// noDriver is told of mail and does nothing.
+type noDriver struct{}
+
+func (noDriver) deliver(*session)  {}
+func (noDriver) aside(wait func()) { wait() }
+
+// What is pushed reaches the output without an allocation and in its order, behind
+// output that waits already too, and an idle subscriber holds no room for more.
+func TestPushAllocations(t *testing.T) {
+	s, g := bareSession(pingExecutor{})
+	s.driver = noDriver{}
+	data := []byte(request("message", "channel", strings.Repeat("v", 32)))
+	deliver := func(pushes int) {
+		for range pushes {
+			s.Push(data, 0)
+		}
+		if !s.apply(s.collect(g.pool), g.pool) {
+			t.Fatal("the session is closed")
+		}
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		deliver(16)
+		deliver(1)
+		s.written(s.pending(), g.pool, 0)
+		s.noteOutput()
+	}); n > 0 {
+		t.Errorf("%v allocations for 17 pushes", n)
+	}
+	deliver(2)
+	s.Push([]byte("last"), 0)
+	if got, want := string(s.TakePushed(s.out)), strings.Repeat(string(data), 2)+"last"; got != want {
+		t.Errorf("%q is to be sent, not %q", got, want)
+	}
+	if have := s.info.outputBytes.Load(); have != int64(2*len(data)+len("last")) {
+		t.Errorf("%d bytes count as output", have)
+	}
+	if s.info.holdings.mail.Load() == 0 {
+		t.Error("nothing is kept for the next push")
+	}
+	for i, kept := range []bool{true, false} {
+		s.shrink()
+		if have := s.info.holdings.mail.Load(); (have > 0) != kept {
+			t.Errorf("%d bytes are kept for pushes after giving back %d times", have, i+1)
+		}
+	}
+}
