@@ -181,9 +181,11 @@
 // Rejected: memory records in it, as strings that a Redis could read, or sealed for
 // ourselves. Their owner's data would then be in a file that MEM.ERASE does not know,
 // in the clear, or unreadable to whoever the file is for. They have BACKUP and
-// MEM.EXPORT. Rejected: to write files at save points. The store has the same data, an
-// hour's worth of a busy server's changes costs as much as the data is large, and a
-// start would not look at the file.
+// MEM.EXPORT.
+//
+// Save points write files where somebody gave them: there may be a backup that copies
+// the file. Rejected: to do so at the usual ones, too. The store has the same data, each
+// file costs as much as all data is large, and a start would not look at it.
 //
 // Rejected: a consistent BGSAVE of a pure cache. It would need each change to keep what
 // it replaces until that is written; who wants one moment there has SAVE.

@@ -105,6 +105,7 @@ type saves struct {
 	mu      sync.Mutex
 	now     *saving // nil: none is being written
 	lastMs  int64   // when the last one was written; 0: none was
+	endedMs int64   // when the last one ended, written or not
 	tookMs  int64   // how long the last one in the background took; -1: there was none
 	failed  bool    // the last one
 	times   int64
@@ -133,6 +134,33 @@ func (k *Core) beginSave(background bool) (*saving, error) {
 	}
 	k.saves.now = x
 	return x, nil
+}
+
+// saveRetryMs is how long after one that failed a save point tries again (server.h
+// CONFIG_BGSAVE_RETRY_DELAY).
+const saveRetryMs = 5000
+
+// SaveIfDue begins a snapshot in the background, and says so, if the last one is more
+// than so many seconds old and data was changed at least so often since: a save point
+// (server.c serverCron).
+func (k *Core) SaveIfDue(seconds, changes int64) bool {
+	nowMs, lastMs := k.Engine.NowMs(), k.lastSaveMs()
+	changed := k.Engine.Stats().DirtySet.Load()
+	k.saves.mu.Lock()
+	changed -= k.saves.changes
+	due := k.saves.now == nil && changed >= changes && changed > 0 && nowMs-lastMs > seconds*1000 &&
+		(!k.saves.failed || nowMs-k.saves.endedMs > saveRetryMs)
+	k.saves.mu.Unlock()
+	if !due {
+		return false
+	}
+	x, err := k.beginSave(true)
+	if err != nil {
+		return false // none can be written, or a client was faster
+	}
+	k.Process.LogAt(logNotice, fmt.Sprintf("%d changes in %d seconds. Saving...", changes, seconds))
+	go func() { _ = k.runSave(x) }()
+	return true
 }
 
 // measure finds how many keys there are. Whoever begins a snapshot may hold locks
@@ -173,7 +201,7 @@ const (
 func (k *Core) endSave(x *saving, err error) {
 	nowMs := k.Engine.NowMs()
 	k.saves.mu.Lock()
-	k.saves.now = nil
+	k.saves.now, k.saves.endedMs = nil, nowMs
 	if !errors.Is(err, errSaveAborted) {
 		k.saves.failed = err != nil
 	}

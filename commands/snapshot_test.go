@@ -131,6 +131,44 @@ func (s *testServer) waitForSave() {
 	}
 }
 
+func TestSavePoints(t *testing.T) {
+	s, c := newTestClient(t)
+	s.core.Store = nil
+	due := func(want bool, seconds, changes int64) {
+		t.Helper()
+		if got := s.core.SaveIfDue(seconds, changes); got != want {
+			t.Errorf("%d changes in %d seconds: %v", changes, seconds, got)
+		}
+		s.waitForSave()
+	}
+	c.say("SAVE")
+	s.clock.nowMs += 1000_000
+	due(false, 1, 0) // nothing has changed
+	c.say("SET", "a", "1")
+	c.say("SET", "b", "1")
+	due(false, 900, 3)
+	due(false, 1000, 2)
+	due(true, 999, 2)
+	if got := s.process.log[1]; got != "2 2 changes in 999 seconds. Saving..." {
+		t.Error(got)
+	}
+	due(false, 1, 1)
+	s.clock.nowMs += 10_000
+	due(false, 1, 1)
+
+	// One that failed is tried again after five seconds.
+	c.say("SET", "a", "2")
+	failure := errors.New("no room")
+	s.snapshots.visit = func([]byte) error { return failure }
+	due(true, 1, 1)
+	s.snapshots.visit = nil
+	s.clock.nowMs += 5000
+	due(false, 1, 1)
+	s.clock.nowMs++
+	due(true, 1, 1)
+	due(false, 1, 1)
+}
+
 func TestASnapshotHasNoRecords(t *testing.T) {
 	s, c := newTestClient(t)
 	s.core.Store = nil

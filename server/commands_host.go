@@ -31,6 +31,7 @@ func Host(s *Server, config *Config, core *commands.Core, shutdown func()) {
 		server: s, config: config, shutdown: shutdown, runID: newRunID(), startMs: s.now(), rates: rates,
 	}
 	core.Dial = dialRemote
+	s.background.Go(func() { runSavePoints(config, core, s.done) })
 	applyClients(config, s)
 	applyObservation(config, &core.Observation)
 	applyUsers(config, core)

@@ -59,6 +59,7 @@ func DefaultConfig() *Config {
 		if err != nil {
 			panic(fmt.Sprintf("server: default of %s: %v", d.name, err))
 		}
+		v.usual = true
 		c.values[d.name] = v
 	}
 	c.publish()

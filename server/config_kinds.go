@@ -49,6 +49,8 @@ type value struct {
 	on     bool
 	number int64
 	words  []string
+	// usual says that nobody gave it: it is the directive's initial value.
+	usual bool
 }
 
 // A directive is one row of the table.

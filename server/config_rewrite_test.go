@@ -33,7 +33,8 @@ func TestRewrite(t *testing.T) {
 		set          []string
 		after        string // <dir> stands for the line of the directory
 	}{
-		{"nothing is said", "", nil, rewriteMark + "\n<dir>\n" + save},
+		{"nothing is said", "", nil, rewriteMark + "\n<dir>\n"},
+		{"the usual save points, given", "dir x\n", []string{"save", "3600 1 300 100 60 10000"}, "<dir>\n\n" + rewriteMark + "\n" + save},
 		{"what is there stays, default or not", "# a\n\ntimeout 0\n  Hz   10 \ndir x\n# b\n" + save, nil,
 			"# a\n\ntimeout 0\nhz 10\n<dir>\n# b\n" + save},
 		{"values that hold now", "dir x\ntimeout 5\n# end\n" + save, []string{"timeout", "7", "maxmemory", "2048", "slowlog-max-len", "5", "appendfsync", "always"},

@@ -253,14 +253,14 @@ func rewriteWords(d *directive, v value, needed bool) []fileLine {
 func rewriteDir(d *directive, v value, _ bool) []fileLine { return rewriteQuoted(d, v, true) }
 
 // rewriteSave writes a line for each save point, or one that says that there are
-// none, in any case.
+// none; in any case, but when nobody gave one: it means something to give them.
 func rewriteSave(d *directive, v value, _ bool) []fileLine {
 	if len(v.words) == 0 {
 		return rewriteQuoted(d, v, true)
 	}
 	var lines []fileLine
 	for i := 0; i+1 < len(v.words); i += 2 {
-		lines = append(lines, fileLine{d.name + " " + v.words[i] + " " + v.words[i+1], true})
+		lines = append(lines, fileLine{d.name + " " + v.words[i] + " " + v.words[i+1], !v.usual})
 	}
 	return lines
 }

@@ -172,7 +172,7 @@ var directives = []directive{
 	{name: "dir", kind: special, initial: "./reminis-data", flags: protected, parse: parseDir, rewrite: rewriteDir,
 		bind: func(s *Settings, v value) { s.Dir = v.text }},
 	{name: "save", kind: special, initial: "3600 1 300 100 60 10000", flags: multi, parse: parseSave, rewrite: rewriteSave,
-		bind: func(s *Settings, v value) { s.SavePoints = savePoints(v.words) }},
+		bind: func(s *Settings, v value) { s.SavePoints, s.SaveGiven = savePoints(v.words), !v.usual }},
 	{name: "client-output-buffer-limit", kind: special, initial: "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60", flags: multi, parse: parseOutputLimits, rewrite: rewriteOutputLimits,
 		bind: func(s *Settings, v value) { s.OutputLimits = outputLimits(v.words) }},
 	{name: "notify-keyspace-events", kind: special, parse: parseEvents, rewrite: rewriteQuoted,

@@ -93,6 +93,7 @@ type Settings struct {
 	Durability     Durability
 	MemDurability  Durability
 	SavePoints     []SavePoint
+	SaveGiven      bool // somebody gave SavePoints
 	WriteTimeoutMs int64
 
 	// MemOwnerSegments to MemMasterKeyCommand are MEM.*'s.
