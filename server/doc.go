@@ -62,12 +62,12 @@
 // What is pushed to a session (messages, invalidations, MONITOR) is appended to its
 // mail, whoever pushes, and its driver is told once until it has looked. The buffer
 // that the pushes came in becomes the output's when nothing waits there, and one from
-// the driver's pool takes its place: a push is copied once, and allocates nothing.
-// Rejected: to share one encoding among subscribers and send it with writev, since a
-// list of places costs more than copying short messages; one letter to a loop for all
-// its subscribers, since what is left of the locks is 2 % of a delivery, and TakePushed
-// and the output limit would have to look into it. 85 % of a delivery is the system
-// call, of which there is one for each subscriber and pass.
+// the driver's pool takes its place if it is small: short messages are copied once, and
+// allocate nothing. Rejected: to share one encoding among subscribers and send it with
+// writev, since copying short messages is 1 % of a delivery; one letter to a loop for
+// all its subscribers, since what is left of the locks is 4 % of it, and TakePushed and
+// the output limit would have to look into it. (Of 16 messages in a pass to a thousand
+// subscribers; 85 % is the system call, one for each subscriber and pass.)
 //
 // # Nothing grows without end
 //

@@ -87,9 +87,13 @@ const (
 	// keeps for reuse, until it is idle.
 	poolOwnMaxBytes = 256 << 10
 
-	// mailRoomBytes is the largest buffer that waits for the next pushes: a pipeline
-	// of short messages.
-	mailRoomBytes = 4 << 10
+	// mailRoomBytes is the largest buffer that waits for the next pushes: what Redis
+	// keeps for the output of every client.
+	mailRoomBytes = replyStaticBytes
+
+	// mailUsualMaxBytes is the largest buffer that a single push gets because more was
+	// pushed before.
+	mailUsualMaxBytes = 64 << 10
 
 	// spareMaxBytes is the largest buffer that a connection keeps for its next
 	// large request, for spareTurnsMax turns that did not need it.

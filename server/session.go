@@ -106,6 +106,8 @@ type mail struct {
 	// room is a buffer for what is pushed next, left by the driver in exchange for
 	// the one that it took: who listens is pushed to again.
 	room []byte
+	// usual is how much is likely to be pushed until the driver looks: as lately.
+	usual int
 	// unused says that nothing was pushed since the session last gave back what it
 	// need not hold.
 	unused bool
@@ -161,7 +163,7 @@ func (s *session) Push(data []byte, seq uint64) {
 		return
 	}
 	if m.pushed == nil {
-		m.pushed, m.room = m.room, nil
+		m.open(len(data))
 	}
 	m.pushed = append(m.pushed, data...)
 	m.seq, m.unused = max(m.seq, seq), false
@@ -179,6 +181,15 @@ func (s *session) Push(data []byte, seq uint64) {
 		s.driver.deliver(s)
 	}
 	s.server.ledger.note(s)
+}
+
+// open gets a buffer for pushes of at least size bytes: the room that was left, or
+// one that need not grow before the driver looks. The lock is held.
+func (m *mail) open(size int) {
+	m.pushed, m.room = m.room, nil
+	if m.pushed == nil {
+		m.pushed = make([]byte, 0, max(size, min(m.usual, mailUsualMaxBytes)))
+	}
 }
 
 // TakePushed implements Conn.
@@ -208,7 +219,7 @@ func (m *mail) shrinkRoom(s *session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.unused {
-		m.room = nil
+		m.room, m.usual = nil, 0
 		m.measure(s)
 	}
 	m.unused = true
@@ -246,8 +257,11 @@ func (s *session) collect(p *pool) letter {
 		taken.resumed, taken.reply = m.resumed, m.reply
 		m.resumed, m.reply = false, nil
 	}
-	if len(taken.pushed) > 0 && m.room == nil && !m.closed {
-		m.room = p.get(min(max(len(taken.pushed), s.outUsual), mailRoomBytes))
+	if len(taken.pushed) > 0 {
+		m.usual = max(len(taken.pushed), m.usual/2)
+		if m.room == nil && m.usual <= mailRoomBytes && !m.closed {
+			m.room = p.get(m.usual)
+		}
 	}
 	m.measure(s)
 	return taken

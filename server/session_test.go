@@ -248,3 +248,38 @@ func TestPushAllocations(t *testing.T) {
 		}
 	}
 }
+
+// More than a session keeps room for does not grow its buffer again and again, and
+// little afterwards soon has its small room again.
+func TestLargePushes(t *testing.T) {
+	s, g := bareSession(pingExecutor{})
+	s.driver = noDriver{}
+	data := make([]byte, 1<<10)
+	deliver := func(pushes int) {
+		for range pushes {
+			s.Push(data, 0)
+		}
+		if !s.apply(s.collect(g.pool), g.pool) {
+			t.Fatal("the session is closed")
+		}
+		s.written(s.pending(), g.pool, 0)
+		s.noteOutput()
+	}
+	const many = 2 * mailRoomBytes >> 10
+	deliver(many)
+	if n := testing.AllocsPerRun(100, func() { deliver(many) }); n > 1 {
+		t.Errorf("%v allocations for %d pushes", n, many)
+	}
+	if have := s.info.holdings.mail.Load(); have != 0 {
+		t.Errorf("%d bytes are kept for pushes that need more", have)
+	}
+	for range 4 {
+		deliver(1)
+	}
+	if have := s.info.holdings.mail.Load(); have == 0 || have > mailRoomBytes {
+		t.Errorf("%d bytes are kept for small pushes", have)
+	}
+	if have := s.info.outputBytes.Load(); have != 0 {
+		t.Errorf("%d bytes count as output", have)
+	}
+}
