@@ -5,9 +5,11 @@ package canary
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -24,8 +26,21 @@ func Word(rng *rand.Rand) string {
 	return string(word)
 }
 
-// Singing lists the files below dir that have the word in them.
+// walksMax is how often Singing begins anew.
+const walksMax = 100
+
+// Singing lists the files below dir that have the word in them. When a file goes
+// meanwhile, another may have what it had: then it looks at all of them again.
 func Singing(fs vfs.FS, dir, word string) (files []string, err error) {
+	for range walksMax {
+		if files, err = singing(fs, dir, word); !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+	}
+	return files, err
+}
+
+func singing(fs vfs.FS, dir, word string) (files []string, err error) {
 	names, err := fs.List(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", dir, err)
@@ -37,7 +52,7 @@ func Singing(fs vfs.FS, dir, word string) (files []string, err error) {
 			return nil, fmt.Errorf("look at %s: %w", path, err)
 		}
 		if info.IsDir() {
-			below, err := Singing(fs, path, word)
+			below, err := singing(fs, path, word)
 			if err != nil {
 				return nil, err
 			}
