@@ -166,9 +166,14 @@ func (k *Core) endWait(id int64) *blocked {
 	k.blocked.mu.Lock()
 	b := k.blocked.byID[id]
 	k.blocked.mu.Unlock()
-	if b == nil || !k.Engine.EndWait(&b.waiter) {
+	if b == nil {
 		return nil
 	}
+	forget := k.Engine.StopWait(&b.waiter)
+	if forget == nil {
+		return nil
+	}
+	go forget() // as in endBlocked
 	return b
 }
 

@@ -62,7 +62,8 @@ const (
 	// LockAll locks every shard.
 	LockAll
 	// LockNone locks nothing: the handler takes one shard or owner at a time
-	// through the transaction.
+	// through the transaction. What it reads may be refused (Tx.Yields): it goes on
+	// with nothing, and runs again. Before it writes it locks, and asks gaveUp.
 	LockNone
 )
 

@@ -107,7 +107,7 @@ func runReset(s *Session, _ *noParams, w *reply.Writer) error {
 	s.endSubscriptions()
 	s.endTracking()
 	s.takePushed()
-	s.Core.Engine.Unwatch(&s.watch)
+	s.unwatch()
 	s.DB, s.Proto, s.mode = 0, 2, replyOn
 	s.end.proto.Store(2)
 	s.becomeDefault()

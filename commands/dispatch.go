@@ -214,10 +214,14 @@ func (s *Session) onData(c *Command, args [][]byte) error {
 	}
 	tx := s.begin()
 	tx.Yields = true
-	if s.lock(tx, c, args); gaveUp(tx) {
+	s.lock(tx, c, args)
+	if tx.Yields = c.Lock == LockNone; tx.Refused() {
 		return s.yield(tx)
 	}
 	err := c.data(tx, args, &s.writer)
+	if tx.Refused() {
+		return s.yield(tx)
+	}
 	if pending, waits := err.(*wait); waits {
 		s.block(tx, c, args, pending)
 		err = nil

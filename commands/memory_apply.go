@@ -56,7 +56,9 @@ func runMemApply(tx *engine.Tx, p *memApplyParams, w *reply.Writer) error {
 	}
 	if len(a.commands) > 0 {
 		if !tx.Locked() {
-			a.lock(tx)
+			if a.lock(tx); gaveUp(tx) {
+				return errPutOff
+			}
 		}
 		if err := a.run(tx); err != nil {
 			return err

@@ -60,6 +60,9 @@ func runMemSessionOpen(tx *engine.Tx, p *memSessionOpenParams, w *reply.Writer) 
 	if err := tx.Layout().ParseOwner(p.owner); err != nil {
 		return err
 	}
+	if tx.LockOwner(p.owner); gaveUp(tx) {
+		return errPutOff
+	}
 	name, fresh := "", false
 	if p.hasReuse {
 		name = recentSession(tx, p.owner, tx.NowMs()-p.reuse*1000)

@@ -58,7 +58,16 @@ func (s *Session) flags(c *Command, argv [][]byte) Flags {
 // endMulti closes the transaction and forgets its watches.
 func (s *Session) endMulti() {
 	s.multi.reset()
-	s.Core.Engine.Unwatch(&s.watch)
+	s.unwatch()
+}
+
+// unwatch forgets the watched keys. That needs their locks: where a script holds them
+// for long they are forgotten beside the driver, which could not take SCRIPT KILL else.
+func (s *Session) unwatch() {
+	if watch := s.watch; !s.Core.Engine.Unwatch(watch) {
+		s.watch = new(engine.Watch)
+		go s.Core.Engine.Forget(watch)
+	}
 }
 
 func transactionCommands() []*Command {
@@ -140,10 +149,10 @@ func runExec(s *Session, _ *noParams, w *reply.Writer) error {
 		return s.yield(tx)
 	}
 	s.multi.reset()
-	if tx.CheckWatch(&s.watch) {
+	if tx.CheckWatch(s.watch) {
 		tx.Commit()
 		tx.Done()
-		s.Core.Engine.Unwatch(&s.watch)
+		s.unwatch()
 		w.NullArray()
 		return nil
 	}
@@ -181,7 +190,7 @@ func (s *Session) goOn(w *reply.Writer) {
 	if x.stint.listed {
 		s.Core.removeStint(&x.stint)
 	}
-	s.Core.Engine.Unwatch(&s.watch)
+	s.unwatch()
 	s.exec = execution{}
 	if s.account.Limits() != nil {
 		s.Core.writeDenials()
@@ -322,7 +331,7 @@ func runWatch(s *Session, p *watchParams, w *reply.Writer) error {
 	if tx.LockKeys(p.keys); gaveUp(tx) {
 		return s.yield(tx)
 	}
-	tx.Watch(&s.watch, p.keys)
+	tx.Watch(s.watch, p.keys)
 	tx.Commit()
 	tx.Done()
 	w.OK()
@@ -342,7 +351,7 @@ func runUnwatch(s *Session, _ *noParams, w *reply.Writer) error {
 	// Inside EXEC the locks of the watched shards are held, and EXEC forgets
 	// the watches itself at its end.
 	if s.tx == nil {
-		s.Core.Engine.Unwatch(&s.watch)
+		s.unwatch()
 	}
 	w.OK()
 	return nil

@@ -81,8 +81,18 @@ func (x *scriptLocks) add(arg lua.Arg) bool {
 	return arg.Kind != lua.ArgUnknown
 }
 
-// lockScript locks what a script touches that was given keys.
+// lockScript locks what a script touches that was given keys. Where that are memory
+// records it is all: others give up a shard's lock when a script holds it for long, but
+// not an owner's, which commands with one key take when they have begun.
 func lockScript(tx *engine.Tx, locks *scriptLocks, keys [][]byte) {
+	lockScriptKeys(tx, locks, keys)
+	if tx.Owns() && !tx.HoldsAll() {
+		tx.Commit()
+		tx.LockAll()
+	}
+}
+
+func lockScriptKeys(tx *engine.Tx, locks *scriptLocks, keys [][]byte) {
 	switch {
 	case locks.all:
 		tx.LockAll()

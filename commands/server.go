@@ -226,17 +226,22 @@ func flushModeGrammar(text, since string, moreIsUsage bool) *grammar.Grammar {
 
 // within runs a handler's work on data: in the transaction of the EXEC that is
 // running, which holds all locks, or in one of its own. The handler does nothing more
-// on an error: it may be that it is run again.
+// on an error: it may be that it is run again. Work that takes its own locks, as lock
+// took none, changes nothing.
 func (s *Session) within(lock func(tx *engine.Tx), work func(tx *engine.Tx) error) error {
 	if s.tx != nil {
 		return work(s.tx)
 	}
 	tx := s.begin()
 	tx.Yields = true
-	if lock(tx); gaveUp(tx) {
+	lock(tx)
+	if tx.Yields = !tx.Locked(); tx.Refused() {
 		return s.yield(tx)
 	}
 	err := work(tx)
+	if tx.Refused() {
+		return s.yield(tx)
+	}
 	tx.Commit()
 	s.raise(tx.GateSeq())
 	tx.Done()

@@ -71,7 +71,7 @@ type Session struct {
 	next     Next
 	mode     replyMode
 	multi    multi
-	watch    engine.Watch
+	watch    *engine.Watch
 	// subscriptions are what the session listens to; nil before the first.
 	subscriptions *subscriptions
 	// kept is how much of the output CLIENT REPLY must not drop: it answers no
@@ -125,7 +125,7 @@ const (
 
 // NewSession opens a session on peer.
 func (k *Core) NewSession(peer Peer) *Session {
-	s := &Session{Core: k, Peer: peer, Proto: 2}
+	s := &Session{Core: k, Peer: peer, Proto: 2, watch: new(engine.Watch)}
 	s.becomeDefault()
 	s.SetName("")
 	s.end.peer = peer
@@ -186,9 +186,7 @@ func (s *Session) leave() {
 	s.multi.reset()
 	s.endMonitor()
 	s.endSubscriptions()
-	if s.watch.Len() > 0 {
-		go s.Core.Engine.Unwatch(&s.watch) // as in endBlocked
-	}
+	s.unwatch()
 }
 
 // raise makes the session's replies wait for seq.

@@ -121,7 +121,8 @@ func (e *Engine) over(limit int64) bool {
 }
 
 // evictSome evicts up to evictSteps keys. found says that memory is within the
-// limit or that there are keys to bring it there, more that it is not there yet.
+// limit or that there are keys to bring it there, more that it is not there yet. While
+// a transaction holds locks for long nothing is known of keys, and there may be some.
 func (e *Engine) evictSome(limit int64) (found, more bool) {
 	p := policy(e.Limits.policy.Load())
 	if p == noEviction || e.journal.Ready() != nil {
@@ -133,7 +134,10 @@ func (e *Engine) evictSome(limit int64) (found, more bool) {
 		if e.UsedBytes() <= limit {
 			return true, false
 		}
-		if !e.evictOne(p) {
+		switch gone, refused := e.evictOne(p); {
+		case refused:
+			return true, false
+		case !gone:
 			return false, false
 		}
 	}
@@ -159,30 +163,37 @@ func (e *Engine) evictBehind() (again bool) {
 // not go.
 const evictTries = 4 * shardCount
 
-// evictOne evicts the best key that it finds, and reports whether there is one.
-func (e *Engine) evictOne(p policy) bool {
+// evictOne evicts the best key that it finds, and reports whether there is one, or that
+// it gave up for locks that are held for long: whoever asks for room may be a driver.
+func (e *Engine) evictOne(p policy) (gone, refused bool) {
 	v := &e.evictor
 	first := rand.IntN(shardCount)
 	for try := range evictTries {
-		e.drawCandidates((first+try)%shardCount, p)
+		if e.drawCandidates((first+try)%shardCount, p) {
+			return false, true
+		}
 		for n := len(v.candidates); n > 0; n = len(v.candidates) {
 			best := v.candidates[n-1]
 			v.candidates = v.candidates[:n-1]
-			if e.evict(&best, p) {
-				return true
+			if gone, refused = e.evict(&best, p); gone || refused {
+				return gone, refused
 			}
 		}
 	}
-	return false
+	return false, false
 }
 
-// drawCandidates lets keys of one shard into the pool.
-func (e *Engine) drawCandidates(i int, p policy) {
+// drawCandidates lets keys of one shard into the pool, unless its lock is refused.
+func (e *Engine) drawCandidates(i int, p policy) (refused bool) {
 	v := &e.evictor
 	v.samples = v.samples[:0]
 	tx := e.Begin()
 	defer tx.Done()
-	tx.lockMask(1 << i)
+	tx.Yields = true
+	if tx.lockMask(1 << i); tx.refused {
+		return true
+	}
+	tx.Yields = false
 	for db := range e.shards[i].spaces {
 		if ks := e.shards[i].space(db); ks != nil {
 			tx.drawFrom(ks, db, p)
@@ -208,6 +219,7 @@ func (e *Engine) drawCandidates(i int, p policy) {
 		}
 		v.candidates = slices.Insert(v.candidates, at, c)
 	}
+	return false
 }
 
 // drawFrom draws keys of a keyspace.
@@ -265,16 +277,20 @@ func (tx *Tx) evictable(db int, key []byte) bool {
 	return ok && it.kind().Rule().Evictable
 }
 
-// evict removes a candidate, if it is still one.
-func (e *Engine) evict(c *candidate, p policy) bool {
+// evict removes a candidate, if it is still one and no lock is refused.
+func (e *Engine) evict(c *candidate, p policy) (gone, refused bool) {
 	key := []byte(c.key)
 	tx := e.Begin()
 	defer tx.Done()
-	tx.LockPlace(Locate(c.db, key))
+	tx.Yields = true
+	if tx.LockPlace(Locate(c.db, key)); tx.refused {
+		return false, true
+	}
+	tx.Yields = false
 	defer tx.Commit()
 	ks, _, x, ok := tx.find(c.db, key)
 	if !ok || p.volatile() && x.DeadlineMs() == 0 || x.Kind() == kindMemory && !tx.evictable(c.db, key) {
-		return false
+		return false, false
 	}
 	switch {
 	case holdsObject(x.Kind()):
@@ -284,7 +300,7 @@ func (e *Engine) evict(c *candidate, p policy) bool {
 		e.evictor.heap.evicted.Add(size)
 	}
 	tx.remove(c.db, key, x, effect.Evicted)
-	return true
+	return true, false
 }
 
 // heapUse is what lives in Go's heap. It is known after each collection only; until

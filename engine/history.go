@@ -122,7 +122,8 @@ func (tx *Tx) OwnerView(name []byte) (view *OwnerView, ok bool) {
 	if owner == nil {
 		return nil, false
 	}
-	return tx.viewOf(owner), true
+	view = tx.viewOf(owner)
+	return view, view != nil
 }
 
 // OwnerViews are views of owners of the transaction's database at one moment, by
@@ -168,9 +169,12 @@ func (tx *Tx) OwnersUnder(prefix []byte) []string {
 	return names
 }
 
+// viewOf is a view of an owner, nil when the transaction is refused.
 func (tx *Tx) viewOf(owner *Owner) *OwnerView {
 	if owner.holder.Load() != tx {
-		owner.mu.Lock()
+		if !tx.take(&owner.mu) {
+			return nil
+		}
 		defer owner.mu.Unlock()
 	}
 	tx.gateSeq = max(tx.gateSeq, owner.gateSeq)

@@ -463,17 +463,27 @@ func (tx *Tx) own(owner *Owner) {
 	if n := len(tx.owned); n > 0 && tx.held != ^uint64(0) && owner.before(tx.owned[n-1]) {
 		panic("engine: owners locked out of order")
 	}
-	owner.mu.Lock()
+	if !tx.take(&owner.mu) {
+		return
+	}
 	owner.holder.Store(tx)
 	tx.owned = append(tx.owned, owner)
 }
+
+// LockOwner locks the owner with this name, made when missing, for a transaction that
+// holds nothing and needs nothing else.
+func (tx *Tx) LockOwner(name []byte) { tx.own(tx.e.owners.ensure(tx.e.owners.space(tx.DB), name)) }
+
+// Owns says whether any owner is locked.
+func (tx *Tx) Owns() bool { return len(tx.owned) > 0 }
 
 // LockRecords locks the shards of keys, and the owners of those that are
 // records in any database. keys[from:] may become records of the transaction's
 // database, so their owners are locked in any case.
 func (tx *Tx) LockRecords(keys [][]byte, from int) {
-	tx.lockShardsOf(keys)
-	tx.lockOwnersOf(keys, from)
+	if tx.lockShardsOf(keys); !tx.refused {
+		tx.lockOwnersOf(keys, from)
+	}
 }
 
 func (tx *Tx) lockShardsOf(keys [][]byte) {
@@ -546,7 +556,10 @@ func (tx *Tx) ownAll(list []*Owner) {
 		}
 	}
 	for _, owner := range list {
-		tx.own(owner)
+		if tx.own(owner); tx.refused {
+			tx.unlock()
+			return
+		}
 	}
 }
 

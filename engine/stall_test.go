@@ -52,3 +52,30 @@ func TestYieldingTransaction(t *testing.T) {
 	tx.Commit()
 	tx.Done()
 }
+
+// TestRoomAtAStall: who makes room gives up where all locks are held for long, and
+// takes it that there are keys to go.
+func TestRoomAtAStall(t *testing.T) {
+	e := Open(Options{})
+	e.Limits.SetPolicy("allkeys-random")
+	tx := e.Begin()
+	key := []byte("k")
+	tx.LockAll()
+	tx.SetString(key, make([]byte, 1000), 0)
+	tx.Commit()
+	tx.LockAll()
+	e.Stall(true)
+	e.Limits.MaxMemory.Store(1)
+	if !e.MakeRoom() {
+		t.Error("there is no room, though nobody has looked")
+	}
+	tx.Commit()
+	e.Stall(false)
+	e.MakeRoom()
+	tx.LockAll()
+	if n := tx.Size(); n != 0 {
+		t.Errorf("%d keys are left", n)
+	}
+	tx.Commit()
+	tx.Done()
+}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math/bits"
+	"sync"
 
 	"reminis/engine/effect"
 	"reminis/engine/memory"
@@ -156,16 +157,12 @@ func (tx *Tx) lockMask(mask uint64) {
 		panic("engine: shards locked out of order")
 	}
 	for m := mask; m != 0; m &= m - 1 {
-		mu := &tx.e.shards[bits.TrailingZeros64(m)].mu
-		if !tx.Yields {
-			mu.Lock()
-		} else if !mu.TryLock() && !tx.e.lockUnlessStalled(mu) {
+		if !tx.take(&tx.e.shards[bits.TrailingZeros64(m)].mu) {
 			for locked := mask &^ m; locked != 0; locked &= locked - 1 {
 				if i := bits.TrailingZeros64(locked); i < bits.TrailingZeros64(m) {
 					tx.e.shards[i].mu.Unlock()
 				}
 			}
-			tx.refused = true
 			return
 		}
 	}
@@ -173,24 +170,40 @@ func (tx *Tx) lockMask(mask uint64) {
 	tx.widen()
 }
 
-// Refused says that locking gave up: nothing more is held than before.
+// Refused says that locking gave up. The shards and owners to be locked are not held,
+// so that nothing in them may be looked at.
 func (tx *Tx) Refused() bool { return tx.refused }
 
 // Holds says whether the shard of key is locked.
 func (tx *Tx) Holds(key []byte) bool { return tx.held&(1<<shardOf(key)) != 0 }
 
 // within runs f with shard i locked, taking the lock only if the transaction
-// does not hold it.
+// does not hold it. Once the transaction is refused f does not run any more.
 func (tx *Tx) within(i int, f func(s *shard)) {
 	s := &tx.e.shards[i]
 	if tx.held&(1<<i) != 0 {
 		f(s)
 		return
 	}
-	s.mu.Lock()
+	if !tx.take(&s.mu) {
+		return
+	}
 	f(s)
 	tx.gateSeq = max(tx.gateSeq, s.gateSeq)
 	s.mu.Unlock()
+}
+
+// take locks mu, or reports false when the transaction is, or was, refused.
+func (tx *Tx) take(mu *sync.Mutex) bool {
+	switch {
+	case tx.refused:
+		return false
+	case !tx.Yields:
+		mu.Lock()
+		return true
+	}
+	tx.refused = !mu.TryLock() && !tx.e.lockUnlessStalled(mu)
+	return !tx.refused
 }
 
 // Durable asks that no reply leave before this transaction's batch is fsynced,

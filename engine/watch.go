@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"reminis/engine/table"
@@ -108,19 +109,40 @@ func (ks *keyspace) tookForExpired(key string, w *Watch) bool {
 	return false
 }
 
-// Unwatch forgets w's keys and makes it clean. No lock is held.
-func (e *Engine) Unwatch(w *Watch) {
+// Unwatch forgets w's keys and makes it clean. No lock is held. It reports false where
+// a transaction holds locks for long: w is then of no use any more, and the caller
+// calls Forget where it may wait for locks.
+func (e *Engine) Unwatch(w *Watch) bool {
+	if !e.forgetWatched(w, e.lockUnlessStalled) {
+		return false
+	}
+	w.keys, w.bytes = nil, 0
+	w.dirty.Store(false)
+	return true
+}
+
+// Forget forgets the keys of a watch that is not used any more.
+func (e *Engine) Forget(w *Watch) {
+	e.forgetWatched(w, func(mu *sync.Mutex) bool {
+		mu.Lock()
+		return true
+	})
+}
+
+// forgetWatched takes w out of what its keys know, as long as lock locks.
+func (e *Engine) forgetWatched(w *Watch, lock func(mu *sync.Mutex) bool) bool {
 	for i := range w.keys {
 		k := &w.keys[i]
 		s := &e.shards[shardOf([]byte(k.key))]
-		s.mu.Lock()
+		if !lock(&s.mu) {
+			return false
+		}
 		if ks := s.space(k.db); ks != nil {
 			ks.unwatch(k.key, w)
 		}
 		s.mu.Unlock()
 	}
-	w.keys, w.bytes = nil, 0
-	w.dirty.Store(false)
+	return true
 }
 
 func (ks *keyspace) unwatch(key string, w *Watch) {
