@@ -21,7 +21,7 @@ const (
 	// much as is pending before the background syncs, so that a busy journal
 	// allocates nothing.
 	chunksKept = 64
-	// chunksIdle is how many of them an idle journal keeps.
+	// chunksIdle is how many of them a journal keeps that needs none.
 	chunksIdle = 2
 )
 
@@ -48,6 +48,7 @@ type chunk struct {
 type pending struct {
 	chunks []*chunk
 	free   []*chunk
+	spare  int    // the fewest that were free since the last trim
 	head   []byte // scratch for a batch's head
 
 	seq    uint64 // last batch added
@@ -100,6 +101,7 @@ func (p *pending) take(need int) *chunk {
 	if n := len(p.free); n > 0 && need <= chunkBytes {
 		c := p.free[n-1]
 		p.free = p.free[:n-1]
+		p.spare = min(p.spare, n-1)
 		return c
 	}
 	return &chunk{buf: make([]byte, 0, max(need, chunkBytes))}
@@ -150,12 +152,15 @@ func (p *pending) release(seq uint64) {
 	p.chunks = append(p.chunks[:0], p.chunks[drop:]...)
 }
 
-// trim gives back the memory that an idle journal does not need.
+// trim gives back the chunks that nothing needed since it was last called. A journal
+// that is never idle, but had much to do once, would keep all of them else.
 func (p *pending) trim() {
-	if len(p.chunks) == 0 && len(p.free) > chunksIdle {
-		clear(p.free[chunksIdle:])
-		p.free = p.free[:chunksIdle]
+	if unused := p.spare - chunksIdle; unused > 0 {
+		left := len(p.free) - unused
+		clear(p.free[left:])
+		p.free = p.free[:left]
 	}
+	p.spare = len(p.free)
 }
 
 // rewind makes every frame that is not durable unwritten again.

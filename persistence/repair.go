@@ -189,7 +189,8 @@ func (j *journal) work(tick bool) {
 		j.syncMu.Unlock()
 	case tick && j.marked.Load() < j.durable.Load():
 		j.markDurable()
-	case tick:
+	}
+	if tick {
 		j.mu.Lock()
 		j.pending.trim()
 		j.mu.Unlock()
