@@ -35,8 +35,8 @@
 // Goroutines are counted in the stacks that a Go program writes when it is sent
 // SIGQUIT: the server needs no door for it that others could use.
 //
-// Memory is compared after MEMORY PURGE: what a collector has not got round to is
-// no growth. Rejected: a bound on the peak, which depends on what was drawn; it is
+// Memory is compared after some seconds of MEMORY PURGE: what a collector has not got
+// round to, or is kept in case it is needed again at once, is no growth. Rejected: a bound on the peak, which depends on what was drawn; it is
 // printed.
 //
 // Rejected: Go's own fuzzing for this. It judges one input at a time; what is
