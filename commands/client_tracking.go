@@ -70,7 +70,7 @@ func runClientTracking(s *Session, p *trackingParams, w *reply.Writer) error {
 	}
 	s.tracking = t
 	s.Core.tracker.add(t)
-	s.Core.Engine.WatchChanges()
+	s.Core.watchChanges()
 	w.OK()
 	return nil
 }

@@ -53,6 +53,8 @@ type Core struct {
 	// none (min-replicas-to-write).
 	ReplicasWanted atomic.Bool
 
+	loading dataLoading // read by each command, as ReplicasWanted is
+
 	// Observation is what is recorded of commands as they run.
 	Observation Observation
 

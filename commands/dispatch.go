@@ -113,6 +113,9 @@ func (s *Session) admit(c *Command, argv [][]byte) error {
 	if err := s.heldUp(c); err != nil || s.next == Retry {
 		return err
 	}
+	if s.Core.loading.active.Load() && !c.is(Loading) {
+		return ErrLoading
+	}
 	if err := s.admitMemory(c, argv); err != nil {
 		return err
 	}

@@ -32,6 +32,14 @@
 // what the queue and the watched keys need, or all shards when a command in it
 // cannot say.
 //
+// # While the data is read
+//
+// Sessions exist before the data does (loading.go): clients wait for LOADING and INFO's
+// loading:1, not for a port. Until EndLoading only commands with the flag Loading run.
+// They leave the data alone, and what they bring about that depends on it is put off:
+// room for maxmemory, the changes that CLIENT TRACKING is told, the libraries of
+// functions.
+//
 // # Scripts
 //
 // A script is one transaction, as EXEC is. Its calls go through a session of its own

@@ -158,7 +158,7 @@ func (f *fakeSnapshots) Write(fill func(w SnapshotWriter) error) error {
 	return err
 }
 
-func (f *fakeSnapshots) Read(into SnapshotTarget) error { return rdb.Read(f.data, into) }
+func (f *fakeSnapshots) Read(into SnapshotTarget) error { return rdb.Read(f.data, into, nil) }
 
 // fakeUserFile implements UserFile in memory.
 type fakeUserFile struct{ name, text string }

@@ -212,7 +212,10 @@ func infoMemory(k *Core, out *infoWriter) {
 	out.zeros("used_memory_lua", "used_memory_vm_eval")
 	out.string("used_memory_lua_human", humanBytes(0))
 	scripts, scriptBytes := k.scripts.count()
-	functions := k.functionSet()
+	functions := newFunctionSet()
+	if !k.loading.active.Load() { // they would be kept as they are now
+		functions = k.functionSet()
+	}
 	out.number("used_memory_scripts_eval", scriptBytes)
 	out.number("number_of_cached_scripts", scripts)
 	out.number("number_of_functions", int64(len(functions.functions)))
@@ -257,7 +260,8 @@ func infoPersistence(k *Core, out *infoWriter) {
 	if f.Failed {
 		status = "err"
 	}
-	out.zeros("loading", "async_loading", "current_cow_peak", "current_cow_size", "current_cow_size_age")
+	out.number("loading", boolInt(k.loading.active.Load()))
+	out.zeros("async_loading", "current_cow_peak", "current_cow_size", "current_cow_size_age")
 	infoSnapshots(k, out)
 	out.number("aof_enabled", boolInt(k.Store != nil))
 	out.number("aof_rewrite_in_progress", boolInt(k.rewriting.running.Load() && !k.rewriting.scheduled.Load()))
@@ -273,6 +277,7 @@ func infoPersistence(k *Core, out *infoWriter) {
 	out.number("aof_rewrites_consecutive_failures", k.rewriting.failures.Load())
 	out.string("aof_last_write_status", status)
 	out.zeros("aof_last_cow_size", "module_fork_in_progress", "module_fork_last_cow_size")
+	defer infoLoading(k, out)
 	if k.Store == nil {
 		return
 	}

@@ -7,7 +7,7 @@ package commands
 // a queue that would, and what would make a queue longer (server.c processCommand).
 func (s *Session) admitMemory(c *Command, argv [][]byte) error {
 	// Room is made by who takes locks, and a script that is overdue may hold them.
-	if s.Core.overdue.count.Load() > 0 || s.Core.Engine.MakeRoom() {
+	if s.Core.overdue.count.Load() > 0 || s.Core.MakeRoom() {
 		return nil
 	}
 	if s.multi.open && !c.is(Immediate) || s.flags(c, argv)&DenyOOM != 0 {

@@ -222,9 +222,9 @@ func (k *Core) endSave(x *saving, err error) {
 }
 
 // saveAtEnd writes the snapshot that SHUTDOWN SAVE asks for: that of a server which
-// keeps nothing else. A store has everything when it is closed.
+// keeps nothing else and has read all it kept. A store has everything when it is closed.
 func (k *Core) saveAtEnd(p *shutdownParams) error {
-	if k.Store != nil || p.save != shutdownSave {
+	if k.Store != nil || p.save != shutdownSave || k.loading.active.Load() {
 		return nil
 	}
 	k.EndSave()

@@ -71,7 +71,9 @@
 // # Recovery
 //
 // Recover reads rows on all processors, in ranges that begin where Pebble's
-// tables do (0.4 µs of processor time a row), then replays the journal.
+// tables do (0.4 µs of processor time a row), then replays the journal. How far it is
+// (Recovered) counts whole tables and, in the journal, batches: to count each row would
+// cost all processors a shared counter.
 //
 // # Exports and imports
 //

@@ -138,6 +138,19 @@ func (j *journal) replay(from, to uint64, visit func(*effect.Reader) error) erro
 	return replay(j.writer.fs, segments, from, to, visit)
 }
 
+// bytesAfter is the size of the segments that hold batches after seq.
+func (j *journal) bytesAfter(seq uint64) (size int64) {
+	j.ioMu.Lock()
+	defer j.ioMu.Unlock()
+	segments := j.writer.snapshot()
+	for i, s := range segments {
+		if i+1 == len(segments) || segments[i+1].firstSeq > seq+1 {
+			size += s.sizeBytes
+		}
+	}
+	return size
+}
+
 func syncFile(fs vfs.FS, path string) error {
 	f, err := fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
 	if err != nil {

@@ -45,13 +45,13 @@ func WriteRDB(fs vfs.FS, dir, name string, options rdb.Options, fill func(w *rdb
 
 // ReadRDB hands what the file at path has to a target. After an error it may have
 // got a part.
-func ReadRDB(path string, into rdb.Target) (err error) {
+func ReadRDB(path string, into rdb.Target, read func(bytes int)) (err error) {
 	data, release, err := mapFile(path)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	if err := rdb.Read(data, into); err != nil {
+	if err := rdb.Read(data, into, read); err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
 	return nil

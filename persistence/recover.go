@@ -46,18 +46,27 @@ func (s *Store) Recover(into Restorer) error {
 		return err
 	}
 	into.Spaces(s.state.spaceOf())
-	r := restoring{rows: s.rows, into: into, state: s.state, known: s.known}
+	journalBytes := s.journal.bytesAfter(s.state.seq)
+	s.recovering.begin(journalBytes)
+	r := restoring{rows: s.rows, into: into, state: s.state, known: s.known, progress: &s.recovering}
 	if err := r.run(s.rows, runtime.GOMAXPROCS(0)); err != nil {
 		return fmt.Errorf("recover rows: %w", err)
 	}
 	erasing := s.state.purging
-	err := s.journal.replay(s.state.seq, s.journal.written.Load(), func(b *effect.Reader) error {
+	from, to, rowBytes := s.state.seq, s.journal.written.Load(), s.recovering.loadedBytes.Load()
+	err := s.journal.replay(from, to, func(b *effect.Reader) error {
 		erasing = erasing || erases(*b)
-		return into.Batch(b)
+		if err := into.Batch(b); err != nil {
+			return err
+		}
+		share := float64(b.Seq-from) / float64(to-from)
+		s.recovering.loadedBytes.Store(rowBytes + int64(share*float64(journalBytes)))
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("recover the journal: %w", err)
 	}
+	s.recovering.loadedBytes.Store(rowBytes + journalBytes)
 	if erasing {
 		// The process ended before files had lost what was erased.
 		if err := s.purgeLocked(); err != nil {
@@ -65,6 +74,33 @@ func (s *Store) Recover(into Restorer) error {
 		}
 	}
 	return nil
+}
+
+// Recovered says how much of the files that Recover reads it has read, and how much
+// that is in all. The journal counts by its batches, rows by their tables.
+func (s *Store) Recovered() (loadedBytes, totalBytes int64) {
+	return s.recovering.loadedBytes.Load(), s.recovering.totalBytes.Load()
+}
+
+// progress is how far the last recovery has come; nil: nobody asks.
+type progress struct{ loadedBytes, totalBytes atomic.Int64 }
+
+func (p *progress) begin(totalBytes int64) {
+	p.loadedBytes.Store(0)
+	p.totalBytes.Store(totalBytes)
+}
+
+// find adds to what there is to read, read to what was read.
+func (p *progress) find(n int64) {
+	if p != nil {
+		p.totalBytes.Add(n)
+	}
+}
+
+func (p *progress) read(n int64) {
+	if p != nil {
+		p.loadedBytes.Add(n)
+	}
 }
 
 // spaceOf lists the owner space of each database up to the last moved one.
@@ -89,6 +125,7 @@ type restoring struct {
 	// keysOnly leaves out what is not of plain keys; records are counted instead.
 	keysOnly bool
 	records  int
+	progress *progress
 
 	ofKeyspace map[uint32]uint32 // moved keyspaces to their databases
 	ofSpace    map[uint32]uint32
@@ -108,7 +145,8 @@ type rowScanner interface {
 // task is a range of rows of one kind.
 type task struct {
 	span
-	run func(t task) error
+	run       func(t task) error
+	sizeBytes int64 // of the tables, about
 }
 
 // findDatabases has keyspaces and spaces known by their databases.
@@ -142,6 +180,7 @@ func (r *restoring) run(store *rowStore, workers int) error {
 					r.fail(err)
 					return
 				}
+				r.progress.read(tasks[n].sizeBytes)
 			}
 		})
 	}
@@ -181,17 +220,25 @@ func (r *restoring) tasks(store *rowStore) ([]task, error) {
 		s := prefixSpan(prefix)
 		for _, b := range borders {
 			if bytes.Compare(b, s.from) > 0 && bytes.Compare(b, s.to) < 0 {
-				tasks = append(tasks, task{span{s.from, b}, run})
+				tasks = append(tasks, task{span: span{s.from, b}, run: run})
 				s.from = b
 			}
 		}
-		tasks = append(tasks, task{s, run})
+		tasks = append(tasks, task{span: s, run: run})
 	}
 	// Command ids come in their order, so that the newest of equal ids is last.
-	tasks = append(tasks, task{prefixSpan(prefixCommand), r.commands})
+	tasks = append(tasks, task{span: prefixSpan(prefixCommand), run: r.commands})
 	cut(prefixElement, r.elements)
 	cut(prefixKey, r.keys)
 	cut(prefixHead, r.heads)
+	for i := range tasks {
+		size, err := store.db.EstimateDiskUsage(tasks[i].from, tasks[i].to)
+		if err != nil {
+			return nil, err
+		}
+		tasks[i].sizeBytes = int64(size)
+		r.progress.find(int64(size))
+	}
 	return tasks, nil
 }
 

@@ -67,7 +67,7 @@ func Limit(config *Config, core *commands.Core) {
 		limits.SetPolicy(next.MaxMemoryPolicy)
 		limits.Samples.Store(int64(next.MaxMemorySamples))
 		core.ReplicasWanted.Store(next.ReplicasWanted > 0 && next.ReplicasLagMax > 0)
-		core.Engine.MakeRoom()
+		core.MakeRoom()
 		core.LimitTracked(next.TrackingKeysMax)
 		core.DelaySaves(next.SaveDelayMicroseconds)
 		return nil

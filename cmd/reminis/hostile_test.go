@@ -32,16 +32,31 @@ type rig struct {
 // newRig starts a server with these directives; it stops with the test.
 func newRig(t testing.TB, directives ...string) *rig {
 	t.Helper()
+	r := newLoadingRig(t, nil, directives...)
+	p := r.process
+	if stopped, err := p.load(); stopped || err != nil {
+		t.Fatalf("stopped: %t, error: %v", stopped, err)
+	}
+	p.engine.RunExpiry()
+	t.Cleanup(p.engine.StopExpiry)
+	p.core.EndLoading()
+	return r
+}
+
+// newLoadingRig starts a server whose data is not read yet. hold is called before
+// each piece of it.
+func newLoadingRig(t testing.TB, hold func(), directives ...string) *rig {
+	t.Helper()
 	all := append([]string{"--port", "0", "--dir", t.TempDir(), "--loglevel", "warning"}, directives...)
 	config, err := server.Load(all, strings.NewReader(""))
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &process{config: config, log: &server.Log{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}, stop: make(chan struct{}, 1)}
+	p.loading.hold = hold
 	if err := p.open(); err != nil {
 		t.Fatal(err)
 	}
-	p.engine.RunExpiry()
 	if err := p.listen(); err != nil {
 		t.Fatal(err)
 	}
@@ -55,10 +70,9 @@ func newRig(t testing.TB, directives ...string) *rig {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		if err := p.server.Stop(ctx); err != nil {
+		if err := p.server.Stop(ctx); err != nil && err != server.ErrStopped {
 			t.Errorf("stop: %v", err)
 		}
-		p.engine.StopExpiry()
 		if p.store != nil {
 			if err := errors.Join(p.keys.Close(), p.store.Close()); err != nil {
 				t.Errorf("close: %v", err)

@@ -53,11 +53,23 @@ func startProcess(t *testing.T, dir string, directives ...string) (*rig, *exec.C
 	for deadline := time.Now().Add(patience); ; runtime.Gosched() {
 		if conn, err := net.Dial("unix", socket); err == nil {
 			conn.Close()
-			return &rig{TB: t, network: "unix", address: socket}, command
+			r := &rig{TB: t, network: "unix", address: socket}
+			r.awaitData()
+			return r, command
 		}
 		if time.Now().After(deadline) {
 			t.Fatal("the server does not answer")
 		}
+	}
+}
+
+// awaitData waits until the server's data is read.
+func (r *rig) awaitData() {
+	r.Helper()
+	c := r.dial()
+	defer c.Close()
+	for c.do("PING") == refusedLoading {
+		runtime.Gosched()
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -32,8 +31,12 @@ type process struct {
 	server *server.Server
 	// auditFile is nil without one.
 	auditFile *server.AuditFile
-	embedding *embedding    // nil without an embedder
-	stop      chan struct{} // closed or sent to when the process shall end
+	embedding *embedding // nil without an embedder
+	// from is where the data is, loading how it is being read.
+	from    source
+	loading loading
+	stop    chan struct{} // closed or sent to when the process shall end
+	signals chan os.Signal
 }
 
 // errNowhere ends a server that nobody could reach.
@@ -91,10 +94,8 @@ func (p *process) run() error {
 		return err
 	}
 	defer func() {
-		if p.store != nil {
-			if err := errors.Join(p.keys.Close(), p.store.Close()); err != nil {
-				p.log.Error("closing the store", "error", err)
-			}
+		if err := p.closeStore(); err != nil {
+			p.log.Error("closing the store", "error", err)
 		}
 	}()
 	pidFile, err := server.WritePidFile(settings)
@@ -109,6 +110,28 @@ func (p *process) run() error {
 	}
 	if embedder != nil {
 		p.embedding = newEmbedding(p.engine, embedder, embedderName)
+	}
+	p.signals = make(chan os.Signal, 2)
+	signal.Notify(p.signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(p.signals)
+	if err := p.listen(); err != nil {
+		return err
+	}
+	if len(p.server.Addresses()) == 0 {
+		return errors.Join(errNowhere, p.end())
+	}
+	switch stopped, err := p.load(); {
+	case err != nil:
+		return errors.Join(err, p.halt())
+	case stopped:
+		return p.end()
+	}
+	return p.work()
+}
+
+// work answers until the process is told to end.
+func (p *process) work() error {
+	if p.embedding != nil {
 		p.embedding.run()
 		defer p.embedding.stop()
 	}
@@ -119,17 +142,22 @@ func (p *process) run() error {
 	p.engine.RunReadAudit()
 	defer p.engine.StopReadAudit()
 	defer p.runTrimmer()()
-	if err := p.listen(); err != nil {
-		return err
-	}
-	if len(p.server.Addresses()) == 0 {
-		return errors.Join(errNowhere, p.end())
-	}
-	if err := server.NotifySupervisor(settings, "READY=1"); err != nil {
-		p.log.Warn("telling the supervisor", "error", err)
-	}
+	p.core.EndLoading()
+	p.tellReady()
 	p.wait()
 	return p.end()
+}
+
+// tellReady says that commands are answered.
+func (p *process) tellReady() {
+	var addresses []string
+	for _, a := range p.server.Addresses() {
+		addresses = append(addresses, a.String())
+	}
+	p.log.Info("Ready to accept connections", "addr", strings.Join(addresses, " "))
+	if err := server.NotifySupervisor(p.config.Settings(), "READY=1"); err != nil {
+		p.log.Warn("telling the supervisor", "error", err)
+	}
 }
 
 // findLimits raises what can be raised and says what was found.
@@ -150,7 +178,7 @@ func (p *process) findLimits() error {
 	return nil
 }
 
-// open recovers the data.
+// open opens the store, and makes what its data is read into.
 func (p *process) open() error {
 	settings := p.config.Settings()
 	if settings.Durability != server.DurabilityNone {
@@ -159,6 +187,7 @@ func (p *process) open() error {
 		}
 	}
 	from, err := findSource(settings)
+	p.from = from
 	if err == nil && from.importing {
 		err = persistence.BeginImport(persistence.Disk(), settings.Dir)
 	}
@@ -190,14 +219,11 @@ func (p *process) open() error {
 	}
 	p.openAuditFile() // which an erasure that a recovery finishes is taken out of, too
 	p.followDurability()
-	start := time.Now()
-	if err := p.restore(from); err != nil {
-		return errors.Join(err, p.closeStore())
+	if from.snapshot != "" {
+		if err := p.loading.measure(from.snapshot); err != nil {
+			return errors.Join(err, p.closeStore())
+		}
 	}
-	debug.FreeOSMemory()
-	keys, records := p.engine.Loaded()
-	p.log.Info("data loaded", "dir", settings.Dir, "durability", settings.Durability.String(),
-		"mem_durability", settings.MemDurability.String(), "keys", keys, "records", records, "took", time.Since(start).Round(time.Millisecond))
 	return nil
 }
 
@@ -228,7 +254,7 @@ func (p *process) openCore() error {
 
 // recover hands the engine what the store holds.
 func (p *process) recover() error {
-	if err := p.store.Recover(p.engine); err != nil {
+	if err := p.store.Recover(stoppableRows{p.engine, &p.loading}); err != nil {
 		return err
 	}
 	if err := p.keys.Start(); err != nil {
@@ -268,7 +294,7 @@ func (p *process) followDurability() {
 	}
 }
 
-// listen opens the door.
+// listen opens the door, behind which nobody is answered until the data is there.
 func (p *process) listen() error {
 	options := server.Options{Handler: server.Commands(p.core), Settings: p.config.Settings, Log: p.log.Logger}
 	if p.store != nil {
@@ -283,18 +309,14 @@ func (p *process) listen() error {
 	if err := server.OpenUsers(p.config, p.core); err != nil {
 		return errors.Join(err, s.Stop(context.Background()))
 	}
+	p.core.BeginLoading(p.progress)
 	if err := s.Listen(); err != nil {
 		return errors.Join(err, s.Stop(context.Background()))
-	}
-	var addresses []string
-	for _, a := range s.Addresses() {
-		addresses = append(addresses, a.String())
 	}
 	settings := p.config.Settings()
 	// The words of Redis's lines are what scripts wait for.
 	p.log.Warn(fmt.Sprintf("Running in standalone mode, Port: %d, PID: %d", max(settings.Port, settings.TLSPort), os.Getpid()))
 	p.log.Warn("Server initialized")
-	p.log.Info("Ready to accept connections", "addr", strings.Join(addresses, " "))
 	return nil
 }
 
@@ -307,11 +329,8 @@ func (p *process) shutdown() {
 }
 
 func (p *process) wait() {
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
 	select {
-	case s := <-signals:
+	case s := <-p.signals:
 		p.log.Warn("Received a signal, shutting down...", "signal", s.String())
 	case <-p.stop:
 		p.log.Warn("User requested shutdown...")

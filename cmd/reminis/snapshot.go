@@ -41,7 +41,7 @@ func (f snapshotFile) Write(fill func(w commands.SnapshotWriter) error) error {
 // Read implements commands.Snapshots.
 func (f snapshotFile) Read(into commands.SnapshotTarget) error {
 	s := f.settings()
-	return persistence.ReadRDB(filepath.Join(s.Dir, s.DBFileName), into)
+	return persistence.ReadRDB(filepath.Join(s.Dir, s.DBFileName), into, nil)
 }
 
 // source is what a start takes the data from: the store, unless it is to be filled.
@@ -93,14 +93,18 @@ func (e *loadError) Error() string { return "Fatal error loading the DB: " + e.e
 
 func (e *loadError) Unwrap() error { return e.error }
 
-// load takes over the snapshot.
-func (p *process) load(from source) error {
+// takeOver loads the snapshot, if the start is from one.
+func (p *process) takeOver() error {
+	from := p.from
 	if from.snapshot != "" {
 		started := time.Now()
 		loader := p.core.NewLoader()
 		loader.Log = func(text string) { p.log.Info(text) }
-		err := persistence.ReadRDB(from.snapshot, loader)
+		err := persistence.ReadRDB(from.snapshot, stoppableKeys{loader, &p.loading}, func(bytes int) { p.loading.snapshotRead.Store(int64(bytes)) })
 		loader.Close()
+		if errors.Is(err, errStopped) {
+			return err
+		}
 		if err != nil {
 			return &loadError{err}
 		}
@@ -111,16 +115,6 @@ func (p *process) load(from source) error {
 		return p.store.EndImport()
 	}
 	return nil
-}
-
-// restore brings back what was kept, wherever that is.
-func (p *process) restore(from source) error {
-	if p.store != nil {
-		if err := p.recover(); err != nil {
-			return fmt.Errorf("recovering %s: %w", p.config.Settings().Dir, err)
-		}
-	}
-	return p.load(from)
 }
 
 // closeStore is for a start that fails.

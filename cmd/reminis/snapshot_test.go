@@ -42,7 +42,7 @@ func (f *memoryFile) Write(fill func(w commands.SnapshotWriter) error) error {
 func (f *memoryFile) Read(into commands.SnapshotTarget) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return rdb.Read(f.data, into)
+	return rdb.Read(f.data, into, nil)
 }
 
 // snapshotWorld is a world that writes snapshots, with all sorts of keys.

@@ -73,7 +73,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	for _, options := range []Options{{}, {Plain: true}, {Unsummed: true}} {
 		data, want := whole(t, options)
 		var have list
-		if err := Read(data, &have); err != nil {
+		if err := Read(data, &have, nil); err != nil {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(have.lines, want) {
@@ -95,19 +95,19 @@ func TestDamageIsNoticed(t *testing.T) {
 	for at := range data {
 		changed := bytes.Clone(data)
 		changed[at] ^= 0x20
-		if err := Read(changed, &list{}); err == nil {
+		if err := Read(changed, &list{}, nil); err == nil {
 			t.Errorf("byte %d was changed: no error", at)
 		}
-		if err := Read(data[:at], &list{}); err == nil {
+		if err := Read(data[:at], &list{}, nil); err == nil {
 			t.Errorf("cut off at byte %d: no error", at)
 		}
 	}
 	changed := bytes.Clone(data)
 	changed[len(changed)-1]++
-	if err := Read(changed, &list{}); !errors.Is(err, ErrChecksum) {
+	if err := Read(changed, &list{}, nil); !errors.Is(err, ErrChecksum) {
 		t.Errorf("another checksum: %v", err)
 	}
-	if err := Read(append(data, "what follows is not the file's"...), &list{}); err != nil {
+	if err := Read(append(data, "what follows is not the file's"...), &list{}, nil); err != nil {
 		t.Errorf("bytes behind the end: %v", err)
 	}
 }
@@ -130,7 +130,7 @@ func TestWhatCannotBeLoadedIsNamed(t *testing.T) {
 		{"a hash with deadlines", head("0012", 24, 1, 'k', 1), ErrContent},
 		{"an unknown part", head("0012", 243), ErrContent},
 	} {
-		if err := Read(test.data, &list{}); !errors.Is(err, test.want) {
+		if err := Read(test.data, &list{}, nil); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
@@ -141,14 +141,14 @@ func TestWhatCannotBeLoadedIsNamed(t *testing.T) {
 func TestOldFilesAreRead(t *testing.T) {
 	data := []byte("REDIS0003\xfe\x02\xfd\x10\x00\x00\x00\x00\x01k\x01v\x02\x01e\x00\xff")
 	var have list
-	if err := Read(data, &have); err != nil {
+	if err := Read(data, &have, nil); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{`2 k 16000 -1 -1: 0 "v" [] [] []`, `2 e 0 -1 -1: nothing`}; !reflect.DeepEqual(have.lines, want) {
 		t.Errorf("want %q\nhave %q", want, have.lines)
 	}
 	// Of Redis 8: how many keys a slot has.
-	if err := Read([]byte("REDIS0012\xf4\x01\x02\x03\xff\x00\x00\x00\x00\x00\x00\x00\x00"), &list{}); err != nil {
+	if err := Read([]byte("REDIS0012\xf4\x01\x02\x03\xff\x00\x00\x00\x00\x00\x00\x00\x00"), &list{}, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -157,7 +157,7 @@ func TestATargetsErrorEndsIt(t *testing.T) {
 	data, _ := whole(t, Options{})
 	stop := errors.New("stop")
 	l := list{refuse: stop}
-	if err := Read(data, &l); !errors.Is(err, stop) || len(l.lines) != 1 {
+	if err := Read(data, &l, nil); !errors.Is(err, stop) || len(l.lines) != 1 {
 		t.Errorf("%v after %d lines", err, len(l.lines))
 	}
 }
@@ -207,6 +207,6 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("REDIS0003\xfe\x02\xfd\x10\x00\x00\x00\x00\x01k\x01v\x02\x01e\x00\xff"))
 	f.Add([]byte("REDIS0012\xf4\x01\x02\x03\xf5\x03abc\xff\x00\x00\x00\x00\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_ = Read(data, &list{})
+		_ = Read(data, &list{}, nil)
 	})
 }
