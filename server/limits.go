@@ -112,6 +112,9 @@ const (
 	// sweepIntervalMs is how often idle time, soft output limits and buffers
 	// are looked at.
 	sweepIntervalMs = 1000
+	// softIntervalMs is how often while a client is over its soft limit, which it
+	// is closed for by seconds.
+	softIntervalMs = 100
 
 	// acceptBackoffMinMs and acceptBackoffMaxMs bound the pause after a failed
 	// accept: a full descriptor table must not make the acceptor spin.

@@ -244,26 +244,33 @@ func (s *Server) stopLoops(ctx context.Context) error {
 
 // sweepRegularly looks after idle time, soft limits and spare buffers.
 func (s *Server) sweepRegularly() {
-	ticker := time.NewTicker(sweepIntervalMs * time.Millisecond)
-	defer ticker.Stop()
+	timer := time.NewTimer(sweepIntervalMs * time.Millisecond)
+	defer timer.Stop()
 	for {
 		select {
-		case <-ticker.C:
-			s.sweep(s.now())
+		case <-timer.C:
+			next := sweepIntervalMs * time.Millisecond
+			if s.sweep(s.now()) {
+				next = softIntervalMs * time.Millisecond
+			}
+			timer.Reset(next)
 		case <-s.done:
 			return
 		}
 	}
 }
 
-// sweep does what is due at nowMs. Only what needs its driver reaches it.
-func (s *Server) sweep(nowMs int64) {
+// sweep does what is due at nowMs. Only what needs its driver reaches it. soft says that
+// a client is over its soft limit.
+func (s *Server) sweep(nowMs int64) (soft bool) {
 	s.sweeping.Lock()
 	defer s.sweeping.Unlock()
 	settings := s.settings()
 	for _, client := range s.clients.List() {
 		client.session.sweep(nowMs, settings)
+		soft = soft || client.session.info.softSinceMs != 0
 	}
+	return soft
 }
 
 func (s *session) sweep(nowMs int64, settings *Settings) {

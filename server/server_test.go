@@ -388,14 +388,18 @@ func TestSoftOutputLimitAndIdle(t *testing.T) {
 		slow.serverSide().Push(make([]byte, 20<<20), 0)
 		r.eventually("its output waits", func() bool { return info.outputMemory() > 8<<20 })
 		now := r.server.now()
-		r.server.sweep(now)
-		r.server.sweep(now + 58_000)
+		if !r.server.sweep(now) || !r.server.sweep(now+58_000) {
+			r.Error("nobody is over the soft limit")
+		}
 		if n := r.server.Clients().Count(); n != 4 {
 			r.Fatalf("%d clients after 58 s over the soft limit, want 4", n)
 		}
 		// The server's own sweep may have begun to count a little after now.
 		r.server.sweep(now + 62_000)
 		r.eventually("the slow subscriber is closed", func() bool { return r.server.Clients().Count() == 3 })
+		if r.server.sweep(now + 62_000) {
+			r.Error("somebody is over the soft limit")
+		}
 		// Idle normal clients are closed, subscribers are not.
 		changed := *r.settings()
 		changed.IdleTimeoutSeconds = 10
