@@ -70,6 +70,11 @@ func configSetCommand() *Command {
 		grammar.Pairs("parameter_value", "parameter", "value", func(p *configSetParams) *[][]byte { return &p.pairs }).
 			Multiple().FailAs(grammar.Arity, grammar.Syntax),
 	), func(s *Session, p *configSetParams, w *reply.Writer) error {
+		for i := 0; i < len(p.pairs) && s.Core.loading.active.Load(); i += 2 {
+			if s.Core.Config.Late(string(p.pairs[i])) {
+				return ErrLoading
+			}
+		}
 		if err := s.Core.Config.Set(texts(p.pairs), s.Peer.Local()); err != nil {
 			return Error("ERR " + err.Error())
 		}

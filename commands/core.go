@@ -98,6 +98,8 @@ type Config interface {
 	Set(pairs []string, local bool) error
 	// Sensitive says that a directive's value is a secret.
 	Sensitive(name string) bool
+	// Late says that a directive is not set before all data is read.
+	Late(name string) bool
 	// Rewrite writes the configuration into its file, all of it or what differs from
 	// the defaults; errors as Set's.
 	Rewrite(all bool) error

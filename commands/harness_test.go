@@ -51,6 +51,8 @@ func (c fakeConfig) Set(pairs []string, _ bool) error {
 
 func (fakeConfig) Rewrite(bool) error { return nil }
 
+func (fakeConfig) Late(name string) bool { return name == "dir" }
+
 func (fakeConfig) Sensitive(name string) bool { return name == "requirepass" }
 
 // testServer is a processor and its clock.

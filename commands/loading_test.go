@@ -16,6 +16,7 @@ func TestCommandsWhileLoading(t *testing.T) {
 	for _, line := range []string{
 		"PING", "GET key", "SET key other", "EVAL return 0", "FCALL f 0", "DBSIZE", "FLUSHALL", "SAVE", "BGREWRITEAOF", "MEMORY STATS",
 		"DEBUG RELOAD", "DEBUG LOADAOF", "DEBUG DIGEST", "DEBUG POPULATE 1", "DEBUG OBJECT key", "DEBUG DIGEST-VALUE key", "MEM.GET app:u1:s1:a",
+		"CONFIG SET maxmemory 5 dir elsewhere",
 	} {
 		if line == "EVAL return 0" {
 			line += " 0"
@@ -26,7 +27,7 @@ func TestCommandsWhileLoading(t *testing.T) {
 	}
 	for line, want := range map[string]string{
 		"ECHO text": "$4\r\ntext\r\n", "SELECT 1": "+OK\r\n", "SELECT 0": "+OK\r\n", "CLIENT SETNAME name": "+OK\r\n", "PUBLISH channel text": ":0\r\n",
-		"CONFIG SET maxmemory 1": "+OK\r\n", "WATCH key": "+OK\r\n", "NOSUCH": "-ERR unknown command 'NOSUCH', with args beginning with: \r\n",
+		"CONFIG SET port dir": "+OK\r\n", "CONFIG SET maxmemory 1": "+OK\r\n", "WATCH key": "+OK\r\n", "NOSUCH": "-ERR unknown command 'NOSUCH', with args beginning with: \r\n",
 		"GET": "-ERR wrong number of arguments for 'get' command\r\n",
 	} {
 		if got := client.say(strings.Fields(line)...); got != want {
@@ -51,6 +52,11 @@ func TestCommandsWhileLoading(t *testing.T) {
 		}
 	}
 	client.say("CONFIG", "SET", "maxmemory", "0")
+	server.core.Store = nil
+	server.clock.nowMs += 10_000_000
+	if server.core.SaveIfDue(1, 1) {
+		t.Error("a save point replaced the file that is being read")
+	}
 	server.core.EndLoading()
 	if got := client.say("GET", "key"); got != "$5\r\nvalue\r\n" {
 		t.Errorf("GET: %q", got)

@@ -122,6 +122,9 @@ func (k *Core) beginSave(background bool) (*saving, error) {
 	if k.Snapshots == nil || k.Config.Get("dbfilename") == "" {
 		return nil, errNoSnapshot
 	}
+	if k.loading.active.Load() {
+		return nil, ErrLoading // it would replace the file that is being read by a part
+	}
 	stats := k.Engine.Stats()
 	x := &saving{
 		background: background, startMs: k.Engine.NowMs(), ended: make(chan struct{}),

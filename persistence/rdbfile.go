@@ -44,8 +44,8 @@ func WriteRDB(fs vfs.FS, dir, name string, options rdb.Options, fill func(w *rdb
 }
 
 // ReadRDB hands what the file at path has to a target. After an error it may have
-// got a part.
-func ReadRDB(path string, into rdb.Target, read func(bytes int)) (err error) {
+// got a part. read is as of rdb.Read.
+func ReadRDB(path string, into rdb.Target, read func(bytes int) error) (err error) {
 	data, release, err := mapFile(path)
 	if err != nil {
 		return err

@@ -76,6 +76,29 @@ func (s *Store) Recover(into Restorer) error {
 	return nil
 }
 
+// Watched is into with next called before each row and each batch, from several
+// goroutines. An error of next ends the recovery.
+func Watched(into Restorer, next func() error) Restorer { return watched{into, next} }
+
+type watched struct {
+	Restorer
+	next func() error
+}
+
+func (w watched) Row(e *effect.Effect, seq uint64, timeMs int64) error {
+	if err := w.next(); err != nil {
+		return err
+	}
+	return w.Restorer.Row(e, seq, timeMs)
+}
+
+func (w watched) Batch(r *effect.Reader) error {
+	if err := w.next(); err != nil {
+		return err
+	}
+	return w.Restorer.Batch(r)
+}
+
 // Recovered says how much of the files that Recover reads it has read, and how much
 // that is in all. The journal counts by its batches, rows by their tables.
 func (s *Store) Recovered() (loadedBytes, totalBytes int64) {

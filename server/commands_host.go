@@ -124,6 +124,8 @@ func (h configHost) Match(patterns []string, visit func(name, value string)) {
 
 func (h configHost) Set(pairs []string, local bool) error { return h.config.Set(pairs, local) }
 
+func (h configHost) Late(name string) bool { return h.config.Late(name) }
+
 func (h configHost) Sensitive(name string) bool { return h.config.Sensitive(name) }
 
 func (h configHost) Rewrite(all bool) error { return h.config.Rewrite(all) }

@@ -88,6 +88,13 @@ func (c *Config) Sensitive(name string) bool {
 	return d != nil && d.is(sensitive)
 }
 
+// Late reports whether the directive says where the data is, so that it is not to be
+// set while that is being read.
+func (c *Config) Late(name string) bool {
+	d := c.byName[strings.ToLower(name)]
+	return d != nil && d.is(late)
+}
+
 // Get answers CONFIG GET: names without wildcards find hidden directives too;
 // with wildcards match decides, and aliases are found beside their names. Each
 // name is answered once, in the order of the table.

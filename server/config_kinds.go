@@ -30,12 +30,14 @@ const (
 // Flags of a directive.
 const (
 	// immutable: only at start. multi: several words. hidden: not found by
-	// globs. protected: needs enable-protected-configs. sensitive: a secret.
+	// globs. protected: needs enable-protected-configs. sensitive: a secret. late: not
+	// set while data is being read.
 	immutable = 1 << iota
 	multi
 	hidden
 	protected
 	sensitive
+	late
 	// fixed: as immutable, but setting the value that it has is no error, so
 	// that what reads all directives and sets them again, as Redis's tests do,
 	// need not know this server's own.

@@ -348,6 +348,9 @@ func TestConfigGet(t *testing.T) {
 			t.Errorf("CONFIG GET %q: %q, want %q", test.patterns, got, test.want)
 		}
 	}
+	if !c.Late("DIR") || c.Late("port") || c.Late("nosuch") {
+		t.Error("what is not to be set while data is read")
+	}
 	if !c.Sensitive("requirepass") || c.Sensitive("port") {
 		t.Error("requirepass is no secret, or port is")
 	}

@@ -43,8 +43,8 @@ func newRig(t testing.TB, directives ...string) *rig {
 	return r
 }
 
-// newLoadingRig starts a server whose data is not read yet. hold is called before
-// each piece of it.
+// newLoadingRig starts a server whose data is not read yet. hold is called between
+// its pieces.
 func newLoadingRig(t testing.TB, hold func(), directives ...string) *rig {
 	t.Helper()
 	all := append([]string{"--port", "0", "--dir", t.TempDir(), "--loglevel", "warning"}, directives...)

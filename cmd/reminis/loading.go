@@ -8,11 +8,6 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 	"time"
-
-	"reminis/engine/dump"
-	"reminis/engine/effect"
-	"reminis/persistence"
-	"reminis/persistence/rdb"
 )
 
 // This file owns the time between listening and answering: the data is read, sessions
@@ -21,7 +16,7 @@ import (
 // loading is the reading of the data.
 type loading struct {
 	stopped atomic.Bool
-	// hold is called before each piece; nil but in tests.
+	// hold is called between pieces; nil but in tests.
 	hold func()
 	// snapshotBytes are those of a snapshot, snapshotRead what was read of them.
 	snapshotBytes, snapshotRead atomic.Int64
@@ -30,7 +25,7 @@ type loading struct {
 // errStopped ends the reading when the process is to end.
 var errStopped = errors.New("the process ends")
 
-// next comes before each piece.
+// next comes between pieces.
 func (l *loading) next() error {
 	if l.hold != nil {
 		l.hold()
@@ -101,6 +96,12 @@ func (l *loading) measure(path string) error {
 	return err
 }
 
+// readSnapshot notes that so much of the snapshot was read.
+func (l *loading) readSnapshot(bytes int) error {
+	l.snapshotRead.Store(int64(bytes))
+	return l.next()
+}
+
 // halt closes the server of a start that fails.
 func (p *process) halt() error {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -109,37 +110,4 @@ func (p *process) halt() error {
 		return err
 	}
 	return nil
-}
-
-// stoppableRows are what a store hands over.
-type stoppableRows struct {
-	persistence.Restorer
-	loading *loading
-}
-
-func (r stoppableRows) Row(e *effect.Effect, seq uint64, timeMs int64) error {
-	if err := r.loading.next(); err != nil {
-		return err
-	}
-	return r.Restorer.Row(e, seq, timeMs)
-}
-
-func (r stoppableRows) Batch(b *effect.Reader) error {
-	if err := r.loading.next(); err != nil {
-		return err
-	}
-	return r.Restorer.Batch(b)
-}
-
-// stoppableKeys are what a snapshot has.
-type stoppableKeys struct {
-	rdb.Target
-	loading *loading
-}
-
-func (k stoppableKeys) Key(db int, key []byte, value *dump.Value, deadlineMs, idleSeconds, frequency int64) error {
-	if err := k.loading.next(); err != nil {
-		return err
-	}
-	return k.Target.Key(db, key, value, deadlineMs, idleSeconds, frequency)
 }

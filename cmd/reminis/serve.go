@@ -254,7 +254,7 @@ func (p *process) openCore() error {
 
 // recover hands the engine what the store holds.
 func (p *process) recover() error {
-	if err := p.store.Recover(stoppableRows{p.engine, &p.loading}); err != nil {
+	if err := p.store.Recover(persistence.Watched(p.engine, p.loading.next)); err != nil {
 		return err
 	}
 	if err := p.keys.Start(); err != nil {

@@ -100,7 +100,7 @@ func (p *process) takeOver() error {
 		started := time.Now()
 		loader := p.core.NewLoader()
 		loader.Log = func(text string) { p.log.Info(text) }
-		err := persistence.ReadRDB(from.snapshot, stoppableKeys{loader, &p.loading}, func(bytes int) { p.loading.snapshotRead.Store(int64(bytes)) })
+		err := persistence.ReadRDB(from.snapshot, loader, p.loading.readSnapshot)
 		loader.Close()
 		if errors.Is(err, errStopped) {
 			return err

@@ -208,7 +208,7 @@ func TestASnapshotOfAStoreIsOfOneMoment(t *testing.T) {
 // mustNotStart starts a server that must not start, and returns what it says.
 func mustNotStart(t *testing.T, dir string, directives ...string) string {
 	t.Helper()
-	line := append([]string{"--port", "0", "--dir", filepath.Join(dir, "data")}, directives...)
+	line := append([]string{"--port", "0", "--unixsocket", filepath.Join(dir, "socket"), "--dir", filepath.Join(dir, "data")}, directives...)
 	command := exec.Command(os.Args[0])
 	command.Env = append(os.Environ(), serveVariable+"="+strings.Join(line, "\n"))
 	out, err := command.CombinedOutput()

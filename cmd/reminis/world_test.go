@@ -244,6 +244,7 @@ func (c testConfig) Match(patterns []string, visit func(name, value string)) {
 
 func (testConfig) Set([]string, bool) error { return errors.New("not in this test") }
 func (testConfig) Sensitive(string) bool    { return false }
+func (testConfig) Late(string) bool         { return false }
 func (testConfig) Rewrite(bool) error       { return errors.New("not in this test") }
 
 // testProcess is a process that nothing happens to.

@@ -37,8 +37,8 @@ type Target interface {
 
 // Read hands what a file has to a target. The file may be damaged at its very end,
 // which is known only there: whoever gets an error must undo what was taken. read, if
-// not nil, is told how many bytes were read.
-func Read(data []byte, into Target, read func(bytes int)) error {
+// not nil, is told how many bytes were read; its error ends the reading, too.
+func Read(data []byte, into Target, read func(bytes int) error) error {
 	r := reader{data: data, into: into, Reader: dump.NewReader(data, dump.Limits{StringBytes: math.MaxInt, TotalBytes: math.MaxInt})}
 	err := r.head()
 	for err == nil && !r.ended {
@@ -46,8 +46,8 @@ func Read(data []byte, into Target, read func(bytes int)) error {
 		if err = r.part(); err != nil {
 			err = fmt.Errorf("at byte %d of %d: %w", at, len(data), err)
 		}
-		if read != nil {
-			read(r.Offset())
+		if err == nil && read != nil {
+			err = read(r.Offset())
 		}
 	}
 	return err
