@@ -26,7 +26,7 @@ func TestCommandsWhileLoading(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"ECHO text": "$4\r\ntext\r\n", "SELECT 1": "+OK\r\n", "SELECT 0": "+OK\r\n", "CLIENT SETNAME name": "+OK\r\n", "PUBLISH channel text": ":0\r\n",
+		"ECHO text": "$4\r\ntext\r\n", "SELECT 0": "+OK\r\n", "CLIENT SETNAME name": "+OK\r\n", "PUBLISH channel text": ":0\r\n",
 		"CONFIG SET port dir": "+OK\r\n", "CONFIG SET maxmemory 1": "+OK\r\n", "WATCH key": "+OK\r\n", "NOSUCH": "-ERR unknown command 'NOSUCH', with args beginning with: \r\n",
 		"GET": "-ERR wrong number of arguments for 'get' command\r\n",
 	} {
