@@ -131,12 +131,13 @@ func runExec(s *Session, _ *noParams, w *reply.Writer) error {
 		return ErrExecNoMulti
 	}
 	queue, spoiled := s.multi.queue, s.multi.spoiled
+	var lacking error
 	if !spoiled && s.multi.has(Write|RunsScript) {
-		if err := s.ready(); s.next == Retry {
-			return err // the transaction stays open until the disk has caught up
-		} else if err != nil && s.multi.has(Write) {
+		if lacking = s.ready(); s.next == Retry {
+			return lacking // the transaction stays open until the disk has caught up
+		} else if lacking != nil && s.multi.has(Write) {
 			s.endMulti()
-			return errExecAborted(err)
+			return errExecAborted(lacking)
 		}
 	}
 	if spoiled {
@@ -157,7 +158,7 @@ func runExec(s *Session, _ *noParams, w *reply.Writer) error {
 		return nil
 	}
 	began := time.Now()
-	s.exec = execution{tx: tx, queue: queue, from: w.Mark(), began: began, at: began}
+	s.exec = execution{tx: tx, queue: queue, from: w.Mark(), began: began, at: began, lacking: lacking}
 	w.Array(len(queue))
 	s.goOn(w)
 	return nil
@@ -170,6 +171,9 @@ type execution struct {
 	from  int        // where its reply begins
 	began time.Time
 	at    time.Time // when the command before ended
+	// lacking is why its scripts may not write. It holds for all of them, so that the
+	// transaction is not torn when the disk fails meanwhile.
+	lacking error
 	stalled
 }
 

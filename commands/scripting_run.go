@@ -219,7 +219,7 @@ func (s *Session) prepareRun(run *scriptRun, about executableFacts, readOnly boo
 	run.overdue.since, run.overdue.line = time.Now(), nil
 	run.full = !s.Core.Engine.MakeRoom()
 	if s.tx != nil {
-		run.lacking = s.Core.Engine.Ready() // EXEC has waited
+		run.lacking = s.exec.lacking
 	} else if run.lacking = s.ready(); s.next == Retry {
 		return run.lacking
 	}
