@@ -114,7 +114,8 @@ func (x *commandExecutor) show() {
 		shown.name = name
 		x.info.Name.Store(&name)
 	}
-	if library := (Library{s.LibName, s.LibVersion}); library != shown.library {
+	if s.LibName != shown.library.Name || s.LibVersion != shown.library.Version {
+		library := Library{s.LibName, s.LibVersion}
 		shown.library = library
 		x.info.Library.Store(&library)
 	}

@@ -279,3 +279,28 @@ func TestFigures(t *testing.T) {
 		t.Errorf("after RESETSTAT: %s", info)
 	}
 }
+
+// quietConn is a connection of which a session only wants to be known.
+type quietConn struct {
+	Conn
+	info Info
+}
+
+func (c *quietConn) Info() *Info { return &c.info }
+func (c *quietConn) ID() int64   { return 1 }
+
+func (c *quietConn) RemoteAddr() string { return "127.0.0.1:1" }
+
+// TestCommandAllocations: telling the client registry about a command that changes
+// nothing there allocates nothing.
+func TestCommandAllocations(t *testing.T) {
+	h := newHosted(t)
+	x := Commands(h.core).Open(&quietConn{})
+	set, get := [][]byte{[]byte("SET"), []byte("k"), []byte("v")}, [][]byte{[]byte("GET"), []byte("k")}
+	out := make([]byte, 0, 100)
+	for _, argv := range [][][]byte{set, get} {
+		if n := testing.AllocsPerRun(100, func() { x.Execute(out, argv) }); n > 0 {
+			t.Errorf("%v allocations for %s", n, argv[0])
+		}
+	}
+}
