@@ -21,17 +21,15 @@ const (
 	graphAbove   = '|' // where a column goes on in the row above
 )
 
-type latencyGraphParams struct{ event []byte }
-
 func latencyGraphCommand() *Command {
 	return onSession(Declaration{
 		Name: "graph", Since: "2.8.13", Complexity: "O(1)",
 		Summary: "Return a latency graph for the event.",
 		Flags:   latencyFlags, Tips: latencyTips(),
 		Reply: reply.Verbatim(),
-	}, grammar.Compile[latencyGraphParams](
-		grammar.Bytes("event", func(p *latencyGraphParams) *[]byte { return &p.event }),
-	), func(s *Session, p *latencyGraphParams, w *reply.Writer) error {
+	}, grammar.Compile[latencyEventParams](
+		grammar.Bytes("event", func(p *latencyEventParams) *[]byte { return &p.event }),
+	), func(s *Session, p *latencyEventParams, w *reply.Writer) error {
 		series, ok := s.Core.Observation.latency.named(string(p.event))
 		if !ok {
 			return errNoSamples(string(p.event))

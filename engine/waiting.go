@@ -135,14 +135,11 @@ func (tx *Tx) Wait(w *Waiter) {
 // EndWait ends the wait of w and reports whether it still waited: if so, it will
 // not be served. No lock is held.
 func (e *Engine) EndWait(w *Waiter) bool {
-	w.mu.Lock()
-	over := w.over
-	w.over = true
-	w.mu.Unlock()
-	if !over {
-		e.forgetWaiter(w)
+	forget := e.StopWait(w)
+	if forget != nil {
+		forget()
 	}
-	return !over
+	return forget != nil
 }
 
 // StopWait ends the wait of w as EndWait does, but only marks it: the caller calls
