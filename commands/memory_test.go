@@ -43,13 +43,8 @@ func TestMemGetAllocatesNothing(t *testing.T) {
 	}
 	argv := [][]byte{[]byte("MEM.GET"), []byte("ai:user_123:session_456:preference")}
 	out := make([]byte, 0, 1024)
-	// The fewest of several runs: the race detector has pools drop what they keep.
-	fewest := 1e9
-	for range 50 {
-		fewest = min(fewest, testing.AllocsPerRun(1, func() { out, _ = c.session.Execute(out[:0], argv) }))
-	}
-	if fewest != 0 {
-		t.Errorf("%.0f allocations", fewest)
+	if n := fewestAllocations(func() { out, _ = c.session.Execute(out[:0], argv) }); n > 0 {
+		t.Errorf("%v allocations", n)
 	}
 	if string(out) != "$15\r\n{\"tea\":\"green\"}\r\n" {
 		t.Errorf("%q", out)
