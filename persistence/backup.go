@@ -35,7 +35,7 @@ func (s *Store) Backup(dir string) (err error) {
 			err = fmt.Errorf("back up: %w", errors.Join(err, fs.RemoveAll(to.rows), fs.RemoveAll(to.journal)))
 		}
 	}()
-	if err := fs.MkdirAll(to.journal, 0o755); err != nil {
+	if err := makeDir(fs, to.journal); err != nil {
 		return err
 	}
 	if err := s.rows.guarded(func() error { return s.rows.db.Checkpoint(to.rows) }); err != nil {

@@ -36,6 +36,11 @@ func TestBackupOfARunningStoreOpensAsOne(t *testing.T) {
 				w.must(fs.RemoveAll(copied))
 				w.must(w.s.Backup(copied))
 				last := w.seq
+				if mem, ok := fs.(*vfs.MemFS); ok { // what a crash leaves of it is all of it
+					if report, err := Check(mem.CrashClone(vfs.CrashCloneCfg{}), copied); err != nil || report.EndSeq != last {
+						t.Fatalf("seed %d: check of the copy after a crash: %+v %v, want it to end at %d", seed, report, err, last)
+					}
+				}
 				for range 20 { // the original goes on, and changes nothing in the copy
 					w.append()
 					p.add(w.toy)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -105,6 +106,10 @@ func crashWorkload(s *Store, w *toyWorld, p *past, steps int) error {
 		switch {
 		case i%29 == 28:
 			err = s.Checkpoint()
+		case i%29 == 14: // as one in the background, of what was durable when it began
+			s.checkpointMu.Lock()
+			err = s.checkpointLocked()
+			s.checkpointMu.Unlock()
 		case i%5 == 4:
 			err = s.Sync()
 		case i%2 == 1:
@@ -197,6 +202,111 @@ func TestCrashAtEveryOperation(t *testing.T) {
 		t.Fatalf("seed %d: %d segments and %d checkpoints: the test wants more", seed, switches, checkpoints)
 	}
 	t.Logf("seed %d: %d crash points over %d segments and %d checkpoints", seed, points, switches, checkpoints)
+}
+
+// A checkpoint in the background may end just where a segment ends while the next one has
+// been begun and not been synced. A crash must then leave either.
+func TestCheckpointKeepsTheLastSyncedSegment(t *testing.T) {
+	disk := newFaultyDisk(vfs.NewCrashableMem())
+	opts := crashOptions(t)
+	s := mustOpen(t, disk, "store", opts)
+	if err := s.Recover(newToy()); err != nil {
+		t.Fatal(err)
+	}
+	var b effect.Batch
+	s.Append(setBatch(&b, "synced", "1", 1))
+	if err := s.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	full := s.writer.active().number
+	s.Append(setBatch(&b, "written", strings.Repeat("v", int(opts.SegmentBytes)), 2))
+	if err := s.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if s.writer.active().number == full {
+		t.Fatal("no segment was begun")
+	}
+	var left []*vfs.MemFS
+	disk.whenever(func(int, errorfs.Op) error {
+		left = append(left, disk.clone(0, nil))
+		return nil
+	})
+	s.checkpointMu.Lock()
+	err := s.checkpointLocked()
+	s.checkpointMu.Unlock()
+	if err != nil || s.CheckpointSeq() != 1 {
+		t.Fatalf("checkpoint at %d: %v", s.CheckpointSeq(), err)
+	}
+	disk.whenever(func(int, errorfs.Op) error { return nil })
+	left = append(left, disk.clone(0, nil))
+	mustClose(t, s)
+	for i, fs := range left {
+		if seq, _, err := recovered(fs, opts); err != nil || seq != 1 {
+			t.Errorf("crash %d of %d: recovered up to %d of 1: %v", i, len(left), seq, err)
+		}
+	}
+}
+
+// What a disk that never comes back leaves is a store nevertheless, whether the process
+// or the machine ends then.
+func TestDiskThatFailsForGood(t *testing.T) {
+	seed := rand.Uint64()
+	all := func(errorfs.Op) bool { return true }
+	data := func(op errorfs.Op) bool {
+		return op.Kind == errorfs.OpFileWrite || op.Kind == errorfs.OpFileWriteAt ||
+			op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData
+	}
+	step := 1
+	if testing.Short() {
+		step = 5
+	}
+	for what, fails := range map[string]func(errorfs.Op) bool{"everything": all, "writes and fsyncs of files": data} {
+		failed := 0
+		for target := 1; ; target += step {
+			disk := newFaultyDisk(vfs.NewCrashableMem())
+			hit := ""
+			disk.whenever(func(count int, op errorfs.Op) error {
+				if count < target || !fails(op) {
+					return nil
+				}
+				if hit == "" {
+					hit = fmt.Sprintf("%d on %s", op.Kind, op.Path)
+				}
+				return syscall.EIO
+			})
+			s, err := Open(disk, "store", crashOptions(t))
+			if err != nil {
+				continue
+			}
+			w := &toyWorld{rng: rand.New(rand.NewPCG(seed, 7)), toy: newToy()}
+			p := &past{}
+			p.add(w.toy)
+			err = crashWorkload(s, w, p, 40)
+			for range 3 {
+				s.journal.work(true)
+			}
+			disk.mu.Lock()
+			where := hit
+			disk.mu.Unlock()
+			if err == nil && where == "" {
+				disk.whenever(func(int, errorfs.Op) error { return nil })
+				mustClose(t, s)
+				break
+			}
+			failed++
+			durable := s.Durable()
+			left := map[string]*vfs.MemFS{"process": copyStore(t, disk.mem, "store"), "machine": disk.clone(0, nil)}
+			_ = s.Close() // fails, or not: that is said of it elsewhere
+			for which, fs := range left {
+				seq, text, err := recovered(fs, crashOptions(t))
+				if err != nil || seq < durable || text != p.texts[seq] {
+					t.Fatalf("seed %d: %s fails from operation %d (%s), the %s ends: recovered up to %d, durable %d: %v",
+						seed, what, target, where, which, seq, durable, err)
+				}
+			}
+		}
+		t.Logf("seed %d: %s failed at %d operations", seed, what, failed)
+	}
 }
 
 // An error at any write or fsync loses nothing: the store says so, and goes on

@@ -175,6 +175,21 @@ func (l *layout) prepare(options Options) (lock io.Closer, storeID uint64, err e
 	return lock, storeID, nil
 }
 
+// makeDir makes a directory and what is missing above it, durably.
+func makeDir(fs vfs.FS, dir string) error {
+	if _, err := fs.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	parent := fs.PathDir(dir)
+	if err := makeDir(fs, parent); err != nil {
+		return err
+	}
+	if err := fs.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return syncDir(fs, parent)
+}
+
 // writeBytes makes path hold data, durably but for its directory entry.
 func writeBytes(fs vfs.FS, path string, data []byte) error {
 	f, err := fs.Create(path, vfs.WriteCategoryUnspecified)

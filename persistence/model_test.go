@@ -169,7 +169,11 @@ func (w *world) reopen(clean bool) {
 }
 
 func TestStoreAgainstModel(t *testing.T) {
-	for round := range 12 {
+	rounds := 12
+	if testing.Short() {
+		rounds = 4 // with the race detector one takes 5 to 8 seconds
+	}
+	for round := range rounds {
 		seed := rand.Uint64()
 		opts := testOptions(t)
 		if round%2 == 1 {

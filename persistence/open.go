@@ -80,15 +80,27 @@ func (j *journal) start(found *chain, checkpoint uint64) error {
 	return nil
 }
 
-// removeUpTo removes the segments that hold only batches up to seq.
+// removeUpTo removes the segments that hold only batches up to seq, and those that
+// were replaced, as far as what comes after them is synced.
 func (w *segmentWriter) removeUpTo(seq uint64) error {
 	removed := false
-	for len(w.segments) > 1 && w.segments[1].firstSeq <= seq+1 {
-		if err := w.fs.Remove(w.segments[0].path); err != nil {
+	remove := func(list *[]segmentInfo) error {
+		if err := w.fs.Remove((*list)[0].path); err != nil {
 			return fmt.Errorf("remove segment: %w", err)
 		}
-		w.segments = append(w.segments[:0], w.segments[1:]...)
+		*list = append((*list)[:0], (*list)[1:]...)
 		removed = true
+		return nil
+	}
+	for len(w.segments) > 1 && w.segments[1].firstSeq <= seq+1 && w.segments[1].number <= w.syncedFrom {
+		if err := remove(&w.segments); err != nil {
+			return err
+		}
+	}
+	for len(w.replaced) > 0 && w.replaced[0].number < w.syncedFrom {
+		if err := remove(&w.replaced); err != nil {
+			return err
+		}
 	}
 	if !removed {
 		return nil

@@ -19,6 +19,9 @@ type segmentInfo struct {
 	firstSeq uint64
 	timeMs   int64 // of the batch before firstSeq
 	path     string
+	// sealedFor is the number of the segment that the last frame says the journal
+	// goes on in; 0 while there is no such frame from this process.
+	sealedFor uint64
 	// sizeBytes is how much of the file holds frames; for the active segment
 	// the writer's offset is.
 	sizeBytes int64
@@ -38,8 +41,13 @@ type segmentWriter struct {
 	retired   []vfs.File // full segments that are not synced yet
 	abandoned []vfs.File // failed segments that are not closed yet
 	// syncedFrom is the number of the segment that holds the last durable
-	// batch: what a new segment names as its predecessor.
+	// batch: what a new segment names as its predecessor. Those after it may be
+	// empty after a crash, so it stays, whatever a checkpoint has.
 	syncedFrom uint64
+	// replaced are segments of a failure that hold nothing durable, but that a seal
+	// names or that could not be removed: a start would miss them. They stay until
+	// what follows is synced elsewhere.
+	replaced   []segmentInfo
 	spares     []spareSegment
 	nextNumber uint64
 
@@ -183,6 +191,7 @@ func (w *segmentWriter) turn(firstSeq uint64, timeMs int64, durable uint64) erro
 		return err
 	}
 	seal := frameHeader{kind: frameSeal, firstSeq: firstSeq, timeMs: int64(w.spares[0].number), durable: durable}
+	w.active().sealedFor = w.spares[0].number // whatever the write says: it may be there
 	if err := w.mark(seal); err != nil {
 		return err
 	}
@@ -217,7 +226,7 @@ func (w *segmentWriter) abandon() {
 	}
 }
 
-// closeAbandoned closes what was abandoned, and removes the newest segments as
+// closeAbandoned closes what was abandoned, and takes the newest segments off as
 // far as they hold nothing up to the batch durable.
 func (w *segmentWriter) closeAbandoned(durable uint64) error {
 	var errs []error
@@ -225,14 +234,26 @@ func (w *segmentWriter) closeAbandoned(durable uint64) error {
 		errs = append(errs, f.Close())
 	}
 	w.abandoned = nil
-	for n := len(w.segments) - 1; n > 0; n-- {
-		s := w.segments[n]
-		if w.file != nil || s.firstSeq <= durable || s.number == w.syncedFrom {
+	if w.file != nil {
+		return errors.Join(errs...)
+	}
+	keep := len(w.segments)
+	for keep > 1 && w.segments[keep-1].firstSeq > durable && w.segments[keep-1].number != w.syncedFrom {
+		keep--
+	}
+	named := keep
+	for named < len(w.segments) && w.segments[named].number == w.segments[named-1].sealedFor {
+		named++
+	}
+	w.replaced = append(w.replaced, w.segments[keep:named]...)
+	for i := len(w.segments) - 1; i >= named; i-- { // a start must not find one without the one before it
+		if err := errors.Join(w.fs.Remove(w.segments[i].path), syncDir(w.fs, w.dir)); err != nil {
+			w.replaced = append(w.replaced, w.segments[named:i+1]...)
+			errs = append(errs, err)
 			break
 		}
-		errs = append(errs, w.fs.Remove(s.path))
-		w.segments = w.segments[:n]
 	}
+	w.segments = w.segments[:keep]
 	return errors.Join(errs...)
 }
 
