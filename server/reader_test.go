@@ -219,14 +219,18 @@ func TestReaderIsLinear(t *testing.T) {
 // A huge count or length allocates nothing up front.
 func TestReaderHugeCounts(t *testing.T) {
 	for _, input := range []string{"*2147483647\r\n$3\r\nSET\r\n", "*1\r\n$536870912\r\nx"} {
-		var r reader
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		if _, found := r.next([]byte(input), testLimits()); found != incomplete {
-			t.Fatalf("%q: %v", input, found)
+		used := ^uint64(0) // by the best of several, for others allocate too
+		for range 20 {
+			var r reader
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			if _, found := r.next([]byte(input), testLimits()); found != incomplete {
+				t.Fatalf("%q: %v", input, found)
+			}
+			runtime.ReadMemStats(&after)
+			used = min(used, after.TotalAlloc-before.TotalAlloc)
 		}
-		runtime.ReadMemStats(&after)
-		if used := after.TotalAlloc - before.TotalAlloc; used > 4096 {
+		if used > 4096 {
 			t.Errorf("%q allocated %d bytes", input, used)
 		}
 	}

@@ -32,11 +32,23 @@ func startRedis(t *testing.T, arguments ...string) string {
 	if err != nil || !strings.Contains(string(version), "v=7.0.15") {
 		t.Skipf("redis-server is %q, not 7.0.15", version)
 	}
+	// Between the look for a free port and the server's own another process may take it.
+	for range 5 {
+		if addr, ready := startRedisOnce(t, path, arguments); ready {
+			return addr
+		}
+	}
+	t.Fatal("redis-server did not start")
+	return ""
+}
+
+func startRedisOnce(t *testing.T, path string, arguments []string) (addr string, ready bool) {
+	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := ln.Addr().String()
+	addr = ln.Addr().String()
 	_, port, _ := net.SplitHostPort(addr)
 	ln.Close()
 	var file []string
@@ -60,11 +72,11 @@ func startRedis(t *testing.T, arguments ...string) string {
 	for lines.Scan() {
 		if strings.Contains(lines.Text(), "Ready to accept connections") {
 			go func() { _, _ = io.Copy(io.Discard, log) }()
-			return addr
+			return addr, true
 		}
+		t.Log(lines.Text())
 	}
-	t.Fatal("redis-server did not start")
-	return ""
+	return "", false
 }
 
 // ask sends one command to a Redis and reads an array or a line.
@@ -81,10 +93,7 @@ func newAsker(t *testing.T, addr string) *asker {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
-	return &asker{t, conn, bufio.NewReader(conn)}
+	return &asker{t, patient{conn}, bufio.NewReader(patient{conn})}
 }
 
 func (a *asker) ask(words ...string) []string {

@@ -321,16 +321,30 @@ func (r *rig) dial() *client {
 
 func (r *rig) client(conn net.Conn) *client {
 	r.Helper()
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		r.Fatal(err)
-	}
 	r.Cleanup(func() { conn.Close() })
-	return &client{rig: r, Conn: conn, in: bufio.NewReader(conn)}
+	return &client{rig: r, Conn: conn, in: bufio.NewReader(patient{conn})}
+}
+
+// patient bounds each read and write of a connection, however long all together take.
+type patient struct{ net.Conn }
+
+func (p patient) Read(buf []byte) (int, error) {
+	if err := p.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		return 0, err
+	}
+	return p.Conn.Read(buf)
+}
+
+func (p patient) Write(buf []byte) (int, error) {
+	if err := p.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		return 0, err
+	}
+	return p.Conn.Write(buf)
 }
 
 func (c *client) send(text string) {
 	c.Helper()
-	if _, err := io.WriteString(c.Conn, text); err != nil {
+	if _, err := io.WriteString(patient{c.Conn}, text); err != nil {
 		c.Fatalf("sending %.60q: %v", text, err)
 	}
 }
@@ -338,7 +352,7 @@ func (c *client) send(text string) {
 // sendAside sends while the test reads.
 func (c *client) sendAside(text string) {
 	go func() {
-		if _, err := io.WriteString(c.Conn, text); err != nil {
+		if _, err := io.WriteString(patient{c.Conn}, text); err != nil {
 			c.Errorf("sending %.60q: %v", text, err)
 		}
 	}()
@@ -373,7 +387,7 @@ func (c *client) expectGone() {
 
 // sendAway sends to a peer that may close before it has read all.
 func (c *client) sendAway(text string) {
-	go func() { _, _ = io.WriteString(c.Conn, text) }()
+	go func() { _, _ = io.WriteString(patient{c.Conn}, text) }()
 }
 
 // serverConn makes sure that the server serves the client and returns its side.

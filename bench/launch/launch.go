@@ -63,14 +63,27 @@ type Server struct {
 	exitErr error // of Wait; to be read after exited is closed
 }
 
+// startAttempts is how often a port is looked for: between the look and the server's
+// own bind another process may take it.
+const startAttempts = 5
+
 // Start runs the program on a free port of the loopback interface with its data
 // in dir, and returns once it answers PING. The flags are redis.conf directives
 // (--appendonly, yes, …). The error quotes the server's log.
 func Start(path, dir string, flags ...string) (*Server, error) {
-	port, err := freePort()
-	if err != nil {
-		return nil, err
+	for attempt := 1; ; attempt++ {
+		port, err := freePort()
+		if err != nil {
+			return nil, err
+		}
+		s, err := startOn(port, path, dir, flags)
+		if !errors.Is(err, errEnded) || isFree(port) || attempt == startAttempts {
+			return s, err
+		}
 	}
+}
+
+func startOn(port int, path, dir string, flags []string) (*Server, error) {
 	logFile, err := os.CreateTemp(dir, "log-*.txt")
 	if err != nil {
 		return nil, fmt.Errorf("creating the server's log: %w", err)
@@ -111,22 +124,27 @@ func (s *Server) awaitReady(deadline time.Time) error {
 	for time.Now().Before(deadline) {
 		select {
 		case <-s.exited:
-			return fmt.Errorf("ended before it was ready: %w", s.exitErr)
+			return fmt.Errorf("%w: %w", errEnded, s.exitErr)
 		case <-poll.C:
 		}
-		if lastErr = ping(s.Addr); lastErr == nil || errors.Is(lastErr, errAnswer) {
+		if lastErr = s.ping(); lastErr == nil || errors.Is(lastErr, errAnswer) {
 			return lastErr
 		}
 	}
 	return fmt.Errorf("not ready in time: %w", lastErr)
 }
 
-// errAnswer is an answer to PING that waiting does not change.
-var errAnswer = errors.New("PING was answered wrongly")
+var (
+	// errAnswer is an answer to PING that waiting does not change.
+	errAnswer = errors.New("PING was answered wrongly")
+	// errEnded is what a process that ends by itself leaves.
+	errEnded = errors.New("ended before it was ready")
+)
 
-// ping returns nil if the server answers, be it that it wants a password first.
-func ping(addr string) error {
-	c, err := resp.Dial(addr, 10*time.Second)
+// ping returns nil if the server answers, be it that it wants a password first. Another
+// process may have taken its port, and then it has not much longer to live.
+func (s *Server) ping() error {
+	c, err := resp.Dial(s.Addr, 10*time.Second)
 	if err != nil {
 		return err
 	}
@@ -135,13 +153,29 @@ func ping(addr string) error {
 		return errors.Join(err, c.Close())
 	}
 	switch answer := reply.Text(); {
-	case answer == "PONG", strings.HasPrefix(answer, "NOAUTH "):
+	case answer == "PONG":
+		err = s.claim(c)
+	case strings.HasPrefix(answer, "NOAUTH "):
 	case strings.HasPrefix(answer, "LOADING "):
 		err = errors.New(answer)
 	default:
 		err = fmt.Errorf("%w: %q", errAnswer, reply.Raw)
 	}
 	return errors.Join(err, c.Close())
+}
+
+// claim returns an error when who answers says that it is another process.
+func (s *Server) claim(c *resp.Client) error {
+	reply, err := c.Do("INFO", "server")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(reply.Text()) {
+		if pid, ok := strings.CutPrefix(line, "process_id:"); ok && strings.TrimSpace(pid) != strconv.Itoa(s.PID) {
+			return fmt.Errorf("process %s answers at %s, not %d", strings.TrimSpace(pid), s.Addr, s.PID)
+		}
+	}
+	return nil
 }
 
 // Stop asks the server to stop and waits until it has. The error says when it
@@ -178,6 +212,12 @@ func (s *Server) logTail() string {
 		return "(its log cannot be read: " + err.Error() + ")"
 	}
 	return string(log[max(0, len(log)-logTailBytes):])
+}
+
+// isFree says whether nobody listens on a port right now.
+func isFree(port int) bool {
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	return err == nil && listener.Close() == nil
 }
 
 // freePort asks the system for a port that nobody listens on right now.

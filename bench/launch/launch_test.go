@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -56,13 +57,27 @@ func TestServerLives(t *testing.T) {
 	if s.ReadyAfter <= 0 || s.ReadyAfter > time.Minute {
 		t.Errorf("ready after %v", s.ReadyAfter)
 	}
-	if err := ping(s.Addr); err != nil {
+	if err := s.ping(); err != nil {
 		t.Error(err)
+	}
+	port := s.cmd.Args[2]
+	taken, err := strconv.Atoi(port)
+	if err != nil {
+		t.Fatalf("%q is no port", port)
+	}
+	if _, err := startOn(taken, path, t.TempDir(), nil); err == nil {
+		t.Error("two servers have one port")
+	}
+	if isFree(taken) {
+		t.Errorf("port %s is free, and a server listens on it", port)
+	}
+	if err := (&Server{Addr: s.Addr, PID: os.Getpid()}).ping(); err == nil {
+		t.Error("a process takes the answers of another for its own")
 	}
 	if err := s.Stop(); err != nil {
 		t.Error(err)
 	}
-	if err := ping(s.Addr); err == nil {
+	if err := s.ping(); err == nil {
 		t.Error("a stopped server answers")
 	}
 	if err := s.Kill(); err != nil {

@@ -208,7 +208,7 @@ func (c *crashRun) readsGoOn(where string) {
 
 // patience bounds the wait for what the background does by itself; it is no part
 // of what is tested.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // mustResume waits until writes are taken again and nothing is left to be made
 // durable.

@@ -85,7 +85,7 @@ func newLoadingRig(t testing.TB, hold func(), directives ...string) *rig {
 // wire is a connection.
 type wire struct {
 	rig *rig
-	net.Conn
+	patient
 	in *bufio.Reader
 }
 
@@ -95,11 +95,28 @@ func (r *rig) dial() *wire {
 	if err != nil {
 		r.Fatal(err)
 	}
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		r.Fatal(err)
-	}
-	return &wire{r, conn, bufio.NewReader(conn)}
+	return &wire{r, patient{conn}, bufio.NewReader(patient{conn})}
 }
+
+// patient bounds each read and write of a connection, however long all together take.
+type patient struct{ net.Conn }
+
+func (p patient) Read(buf []byte) (int, error) {
+	if err := p.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		return 0, err
+	}
+	return p.Conn.Read(buf)
+}
+
+func (p patient) Write(buf []byte) (int, error) {
+	if err := p.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+		return 0, err
+	}
+	return p.Conn.Write(buf)
+}
+
+// CloseWrite ends the side that writes.
+func (p patient) CloseWrite() error { return p.Conn.(*net.TCPConn).CloseWrite() }
 
 // request is a command line as clients send it.
 func request(words ...string) string {
@@ -114,7 +131,7 @@ func request(words ...string) string {
 // aside writes while the caller reads. What cannot be written any more is not
 // wanted by the server.
 func (c *wire) aside(text string) {
-	go func() { _, _ = io.WriteString(c.Conn, text) }()
+	go func() { _, _ = io.WriteString(c.patient, text) }()
 }
 
 // all sends everything, ends its side, and reads until the server ends the
@@ -122,8 +139,8 @@ func (c *wire) aside(text string) {
 func (c *wire) all(text string) (string, error) {
 	defer c.Close()
 	go func() {
-		_, _ = io.WriteString(c.Conn, text)
-		_ = c.Conn.(*net.TCPConn).CloseWrite() // the server may have closed it already
+		_, _ = io.WriteString(c.patient, text)
+		_ = c.CloseWrite() // the server may have closed it already
 	}()
 	got, err := io.ReadAll(c.in)
 	return string(got), err
