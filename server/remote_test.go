@@ -50,20 +50,21 @@ func TestRemote(t *testing.T) {
 		t.Fatal(err)
 	}
 	host, port, _ := net.SplitHostPort(ln.Addr().String())
-	link, err := dialRemote(host, port, 20*time.Millisecond)
+	link, err := dialRemote(host, port, patience)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Nobody has accepted it, so nobody answers.
+	link = remote{link.(remote).Conn, 20 * time.Millisecond}
 	if n, err := link.Read(make([]byte, 1)); err == nil {
 		t.Errorf("%d bytes from nobody", n)
 	}
 	link.Close()
 	ln.Close()
-	if _, err := dialRemote(host, port, time.Second); !errors.Is(err, commands.ErrRefused) {
+	if _, err := dialRemote(host, port, patience); !errors.Is(err, commands.ErrRefused) {
 		t.Errorf("nobody listens: %v", err)
 	}
-	if _, err := dialRemote(host, "x", time.Second); err == nil || errors.Is(err, commands.ErrRefused) {
+	if _, err := dialRemote(host, "x", patience); err == nil || errors.Is(err, commands.ErrRefused) {
 		t.Errorf("no port: %v", err)
 	}
 }

@@ -178,7 +178,7 @@ func connect(t *testing.T, broken string) *server {
 	near, far := net.Pipe()
 	t.Cleanup(func() { near.Close() })
 	go wordServer(t, far, broken)
-	return &server{client: resp.NewClient(near, 10*time.Second), product: "bench"}
+	return &server{client: resp.NewClient(near, time.Minute), product: "bench"}
 }
 
 func TestRun(t *testing.T) {

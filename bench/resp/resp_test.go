@@ -98,7 +98,7 @@ func TestClientReceives(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := Dial(listener.Addr().String(), 5*time.Second)
+		c, err := Dial(listener.Addr().String(), time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}

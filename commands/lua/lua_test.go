@@ -409,7 +409,7 @@ func TestHostile(t *testing.T) {
 			continue
 		}
 		st := in.Take(script, nil, nil)
-		timer := time.AfterFunc(10*time.Second, func() { st.Stop("out of time") })
+		timer := time.AfterFunc(time.Minute, func() { st.Stop("out of time") })
 		var w reply.Writer
 		if failed := st.Run(echo{}, &w); failed != nil && strings.Contains(failed.Text, "out of time") {
 			t.Errorf("%.80s ran too long", text)
