@@ -2,6 +2,7 @@ package commands
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -310,6 +311,12 @@ func TestDamagedPayloadsAsRedis(t *testing.T) {
 		}
 		payload := string(dump.Seal(value))
 		ours := c.say("RESTORE", "k", "0", payload, "REPLACE")
+		if redisMakesRoom(payload) {
+			if ours[0] != '-' {
+				t.Fatalf("%q: taken", payload)
+			}
+			continue
+		}
 		theirs := string(redis.Do("RESTORE", "k", "0", payload, "REPLACE"))
 		if strings.Contains(ours, "not support") {
 			continue
@@ -342,6 +349,20 @@ func redisLooksAway(value []byte) bool {
 	switch dump.Type(value[0]) {
 	case dump.TypeSortedSetZiplist, dump.TypeSortedSetListpack, dump.TypeStreamNodes, dump.TypeStreamBounds:
 		return true
+	}
+	return false
+}
+
+// redisMakesRoom tells payloads that say that they have more than sixteen million
+// members. Redis makes a table for as many before it reads the first one, and then looks
+// through all of it to let it go: half a minute for three billions, on an idle machine.
+func redisMakesRoom(payload string) bool {
+	const most, count32, count64 = 16 << 20, "\x80", "\x81"
+	switch dump.Type(payload[0]) {
+	case dump.TypeSet, dump.TypeHash, dump.TypeSortedSet, dump.TypeSortedSetTexts:
+		count := []byte(payload[2:10]) // what is too short goes on in its version and checksum
+		return payload[1:2] == count32 && binary.BigEndian.Uint32(count) > most ||
+			payload[1:2] == count64 && binary.BigEndian.Uint64(count) > most
 	}
 	return false
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // replyLimit is how long a reply may take; no command generated blocks.
-const replyLimit = 10 * time.Second
+const replyLimit = time.Minute
 
 // difference is a pair of replies that had to be equal.
 type difference struct {
