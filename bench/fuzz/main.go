@@ -311,6 +311,15 @@ func (s *served) compareGoroutines(out io.Writer) error {
 		if s.process, err = s.fresh(); err != nil {
 			return err
 		}
+		// With its data read, as the other's is.
+		fresh := target{addr: s.process.Addr, password: s.target.password, pid: s.process.PID, limit: s.target.limit}
+		c, err := fresh.dial()
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(fresh.mustDo(c, "DBSIZE"), c.Close()); err != nil {
+			return err
+		}
 	}
 	after, before := made[0], made[1]
 	count := func(of map[string]int) (n int) {

@@ -155,8 +155,8 @@ func (s *target) settle(before *holding) (h holding, err error) {
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	for _, line := range []string{"CLIENT UNPAUSE", "FLUSHALL", "SCRIPT FLUSH", "FUNCTION FLUSH", "ACL LOG RESET", "SLOWLOG RESET"} {
-		if reply, err := c.Do(strings.Fields(line)...); err != nil || reply.IsError() {
-			return h, fmt.Errorf("%s: %q, %w", line, reply.Raw, err)
+		if err := s.mustDo(c, line); err != nil {
+			return h, err
 		}
 	}
 	poll := time.NewTicker(20 * time.Millisecond)
@@ -178,6 +178,31 @@ func (s *target) settle(before *holding) (h holding, err error) {
 	return s.least(c)
 }
 
+// mustDo has a line carried out as soon as it can be: a server that wants a password says
+// so while it reads its data too, and a script of the attack may be at it still.
+func (s *target) mustDo(c *resp.Client, line string) error {
+	poll := time.NewTicker(20 * time.Millisecond)
+	defer poll.Stop()
+	for deadline := time.Now().Add(s.limit); ; <-poll.C {
+		reply, err := c.Do(strings.Fields(line)...)
+		if err != nil {
+			return fmt.Errorf("%s: %w", line, err)
+		}
+		text := reply.Text()
+		busy := strings.HasPrefix(text, "BUSY ")
+		switch {
+		case !reply.IsError():
+			return nil
+		case !busy && !strings.HasPrefix(text, "LOADING ") || time.Now().After(deadline):
+			return fmt.Errorf("%s: %q", line, reply.Raw)
+		case busy:
+			if err := s.probe(); err != nil {
+				return fmt.Errorf("%s: %w", line, err)
+			}
+		}
+	}
+}
+
 // least is what the server holds once it has had time to give back what it keeps for
 // a busy time.
 func (s *target) least(c *resp.Client) (least holding, err error) {
@@ -187,8 +212,8 @@ func (s *target) least(c *resp.Client) (least holding, err error) {
 		if i > 0 {
 			<-tick.C
 		}
-		if reply, err := c.Do("MEMORY", "PURGE"); err != nil || reply.IsError() {
-			return least, fmt.Errorf("MEMORY PURGE: %q, %w", reply.Raw, err)
+		if err := s.mustDo(c, "MEMORY PURGE"); err != nil {
+			return least, err
 		}
 		h, err := s.holds(c)
 		if err != nil {

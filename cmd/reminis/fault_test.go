@@ -52,9 +52,9 @@ func TestFaults(t *testing.T) {
 			outcomes := map[outcome]int{}
 			chosen := sample(make([]struct{}, total-opened), faultPointsDefault)
 			for _, n := range chosen {
-				outcomes[newCrashRun(t, seed, persistence.Always).suffer(f, opened+1+n)]++
+				outcomes[newCrashRun(t, seed, persistence.Always).suffer(f, n)]++
 			}
-			t.Logf("seed %d: fault from operation (after the %d of the start, of %d) %v: %v", seed, opened, total, chosen, outcomes)
+			t.Logf("seed %d: fault from operation (after the start, of %d) %v: %v", seed, total-opened, chosen, outcomes)
 		})
 	}
 }
@@ -108,14 +108,14 @@ const (
 	refusedSome outcome = "refused writes"
 )
 
-// suffer runs a life on a disk that fails from an operation on, until it is
-// mended.
-func (c *crashRun) suffer(f fault, from int) outcome {
+// suffer runs a life on a disk that fails so many operations after the start, until it is
+// mended. How many the start has differs: some are in the background.
+func (c *crashRun) suffer(f fault, operations int) outcome {
 	c.t.Helper()
 	c.setting.SyncInterval = 10 * time.Millisecond // the background tries again so often
-	mended, hit := false, false
+	started, mended, hit := false, false, false
 	c.disk.whenever(func(count int, op errorfs.Op) error {
-		if mended || count < from || !f.hits(op) {
+		if !started || mended || count <= c.opened+operations || !f.hits(op) {
 			return nil
 		}
 		hit = true
@@ -126,11 +126,13 @@ func (c *crashRun) suffer(f fault, from int) outcome {
 		defer c.disk.mu.Unlock()
 		mended = true
 	}
-	where := fmt.Sprintf("%s from operation %d", f.name, from)
+	where := fmt.Sprintf("%s from operation %d after the start", f.name, operations)
 	if err := c.open(); err != nil {
 		c.fatalf("%s: %v", where, err)
 	}
-	c.opened = c.disk.operations()
+	c.disk.mu.Lock()
+	started, c.opened = true, c.disk.count
+	c.disk.mu.Unlock()
 	result := c.sufferOpen(where, &hit)
 	crashed := c.disk.afterCrash(0, nil)
 	lost := crashPoint{operation: where, acked: c.acked.Load(), last: c.w.appended(), disk: crashed}
