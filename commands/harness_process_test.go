@@ -44,7 +44,7 @@ func (c *testClient) AppendLine(dst []byte) []byte {
 }
 
 // Aside implements Peer.
-func (c *testClient) Aside(wait func()) { wait() }
+func (c *testClient) Aside(run func()) { run() }
 
 // OutputMax implements Peer: there is no limit.
 func (c *testClient) OutputMax() int { return 0 }

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"sync"
@@ -8,16 +9,19 @@ import (
 	"time"
 
 	"reminis/commands/grammar"
+	"reminis/commands/lua"
 	"reminis/commands/reply"
 	"reminis/engine"
 )
 
 // This file owns scripts that run long: who runs them while their session is parked,
-// what other commands do meanwhile, and how they are ended. It must not know Lua.
+// what other commands do meanwhile, and how they are ended. It knows of Lua
+// only that a state can be paused.
 //
-// A script that may run long (it has a loop, say) runs on a goroutine of its own,
-// for which the session's driver waits. A driver that waited graceTime parks the
-// session and goes on with others; the script is then overdue. As it holds locks
+// A script that may run long (it has a loop, say) runs on a coroutine of its own. The
+// driver switches to it and has it back when the script ends, or pauses: after graceTime,
+// between two instructions. Then the driver parks the session and goes on with others,
+// while another goroutine goes on with the script, which is then overdue. As it holds locks
 // that others would wait for, and they would make their drivers wait, no command
 // begins while a script is overdue, but those that are for just that (AllowBusy).
 // The others wait, as in Redis, and are an error once busy-reply-threshold has
@@ -27,29 +31,22 @@ import (
 // its driver, once the script has ended. It holds its locks until all of it is done, so
 // that others wait even while none of its scripts runs.
 //
-// Rejected: to run such scripts on the driver's goroutine, which takes half a
-// microsecond less; with one event loop nobody could then say SCRIPT KILL.
+// Rejected: to hand such a script to a goroutine and wait for it on a channel. That wakes
+// another thread each time, which costs as much processor time as a small script.
 
-// graceTime is how long a driver waits for a script. A client notices no less.
+// graceTime is how long a driver runs a script. A client notices no less.
 const graceTime = 5 * time.Millisecond
 
 // overdue is what a run has for being overdue.
 type overdue struct {
-	// stage is who gets the result: the driver, or, once it is parked, the session's
-	// peer.
-	stage atomic.Int32
-	since time.Time
-	line  [][]byte // the command line; set when the run is overdue
-	own   stint    // of a script that is not part of an EXEC
+	// runner is what the driver runs the script on, nil if it does not, or no longer.
+	runner *scriptRunner
+	since  time.Time
+	line   [][]byte // the command line; set when the run is overdue
+	own    stint    // of a script that is not part of an EXEC
 	// abandoned says that the server ends: what the script did is not to be kept.
 	abandoned atomic.Bool
 }
-
-const (
-	stageAwaited int32 = iota // the driver waits
-	stageParked               // it went on
-	stageEnded                // the script ended while the driver waited
-)
 
 // stint is a transaction that is overdue: a script's, or that of an EXEC. Its fields are
 // guarded by the mutex of overdueScripts, but for listed, which only who runs the
@@ -77,21 +74,45 @@ func (r *scriptRun) stint() *stint {
 	return &r.overdue.own
 }
 
-// scriptRunners are goroutines that run scripts, kept for the next.
+// scriptRunners are coroutines that run scripts, kept for the next.
 type scriptRunners struct {
 	mu   sync.Mutex
 	idle []*scriptRunner
 }
 
-// runnersMax is how many goroutines are kept: more run at once only while scripts
+// runnersMax is how many coroutines are kept: more run at once only while scripts
 // are overdue.
 const runnersMax = 64
 
-// scriptRunner is a goroutine that runs scripts.
+// scriptRunner is a coroutine that runs scripts, one after the other.
 type scriptRunner struct {
-	work chan *scriptRun
-	done chan struct{}
-	late *time.Timer
+	run *scriptRun
+	// resume switches to the coroutine until the script ends or pauses; stop ends the
+	// coroutine; pause is for the script.
+	resume func() (ended, alive bool)
+	stop   func()
+	pause  func(ended bool) (resumed bool)
+	// late tells state that it is time to pause.
+	late  *time.Timer
+	state atomic.Pointer[lua.State]
+}
+
+func newScriptRunner() *scriptRunner {
+	r := &scriptRunner{}
+	r.resume, r.stop = iter.Pull(func(pause func(bool) bool) {
+		r.pause = pause
+		for resumed := true; resumed; resumed = pause(true) {
+			r.run.complete()
+		}
+	})
+	r.late = time.AfterFunc(time.Hour, func() {
+		// The state may run another script by now, which then sees that it is early.
+		if state := r.state.Load(); state != nil {
+			state.Pause()
+		}
+	})
+	r.late.Stop()
+	return r
 }
 
 func (x *scriptRunners) take() *scriptRunner {
@@ -102,69 +123,72 @@ func (x *scriptRunners) take() *scriptRunner {
 		x.idle = x.idle[:n-1]
 		return r
 	}
-	r := &scriptRunner{work: make(chan *scriptRun), done: make(chan struct{}, 1), late: time.NewTimer(time.Hour)}
-	r.late.Stop()
-	go r.run()
-	return r
+	return newScriptRunner()
 }
 
 // keep keeps a runner for the next script, or ends it.
 func (x *scriptRunners) keep(r *scriptRunner) {
+	r.run = nil
+	r.state.Store(nil)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.idle) < runnersMax {
 		x.idle = append(x.idle, r)
 		return
 	}
-	close(r.work)
+	r.stop()
 }
 
-func (r *scriptRunner) run() {
-	for run := range r.work {
-		run.complete()
-		if run.overdue.stage.CompareAndSwap(stageAwaited, stageEnded) {
-			r.done <- struct{}{}
-			continue
-		}
-		if k := run.session.Core; run.exec != nil {
-			run.caller.endStall()
-			k.runners.keep(r)
-		} else {
-			run.endOverdue()
-			k.runners.keep(r)
-		}
+// Paused implements lua.Host.
+func (r *scriptRun) Paused() {
+	if runner := r.overdue.runner; runner != nil && time.Since(r.overdue.since) >= graceTime {
+		r.overdue.runner = nil
+		runner.pause(false)
 	}
 }
 
-// overseen runs a script on another goroutine, and reports whether it took too
-// long, so that the session is parked; what the script gives is then its reply.
+// overseen runs a script on a coroutine, and reports whether it took too long, so that
+// the session is parked; what the script gives is then its reply.
 func (s *Session) overseen(run *scriptRun, p *evalParams) (parked bool) {
-	o := &run.overdue
-	r := s.Core.runners.take()
-	late := false
+	var r *scriptRunner
+	ended := false
+	// A coroutine made on a thread that belongs to a goroutine would belong to it, too.
 	s.Peer.Aside(func() {
-		r.late.Reset(graceTime)
-		r.work <- run
-		select {
-		case <-r.done:
-		case <-r.late.C:
-			late = true
-		}
+		r = s.Core.runners.take()
+		ended = r.begin(run)
 	})
-	if late {
-		o.line = copyArgs(s.scriptLine(p))
-		s.Core.overdue.begin(run.stint(), run)
-		if o.stage.CompareAndSwap(stageAwaited, stageParked) {
-			s.next = Park
-			return true
-		}
-		s.Core.overdue.rest(run.stint())
-		s.Core.removeStint(&o.own)
-		<-r.done
+	if ended {
+		s.Core.runners.keep(r)
+		return false
 	}
+	run.overdue.line = copyArgs(s.scriptLine(p))
+	s.Core.overdue.begin(run.stint(), run)
+	s.next = Park
+	go r.goOn()
+	return true
+}
+
+// begin runs a script until it ends or pauses.
+func (r *scriptRunner) begin(run *scriptRun) (ended bool) {
+	r.run, run.overdue.runner = run, r
+	r.state.Store(run.state)
+	r.late.Reset(graceTime)
+	ended, _ = r.resume()
 	r.late.Stop()
-	s.Core.runners.keep(r)
-	return false
+	return ended
+}
+
+// goOn runs a script that is overdue to its end.
+func (r *scriptRunner) goOn() {
+	run := r.run
+	r.resume()
+	k := run.session.Core
+	if run.exec != nil {
+		run.caller.endStall()
+	} else {
+		run.endOverdue()
+	}
+	k.runners.keep(r)
 }
 
 // endState gives the state of a run back, after which nobody stops it any more.

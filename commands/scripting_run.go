@@ -215,8 +215,7 @@ func (s *Session) prepareRun(run *scriptRun, about executableFacts, readOnly boo
 	run.readOnly = readOnly || !about.plain && !writes
 	run.failed, run.gateSeq, run.exec = nil, 0, nil
 	run.wrote.Store(false)
-	run.overdue.stage.Store(stageAwaited)
-	run.overdue.since, run.overdue.line = time.Now(), nil
+	run.overdue.runner, run.overdue.since, run.overdue.line = nil, time.Now(), nil
 	run.full = !s.Core.Engine.MakeRoom()
 	if s.tx != nil {
 		run.lacking = s.exec.lacking

@@ -30,9 +30,9 @@ type Peer interface {
 	// any amount; OverOutput notes that it is being closed for that.
 	OutputMax() int
 	OverOutput()
-	// Aside runs wait, which waits for another goroutine. Whoever drives the session
-	// has nothing else to do meanwhile, but need not keep a thread.
-	Aside(wait func())
+	// Aside runs what must not run on a thread that belongs to a goroutine (a switch to a
+	// coroutine), on the goroutine of whoever drives the session.
+	Aside(run func())
 	// Refresh brings what Clients show of this session up to date; between
 	// commands that happens by itself.
 	Refresh()

@@ -97,7 +97,7 @@ type connection struct {
 }
 
 // aside implements driver.
-func (c *connection) aside(wait func()) { wait() }
+func (c *connection) aside(run func()) { run() }
 
 // deliver implements driver. A connection that is to be killed may be inside a
 // write that its peer never takes, so that both deadlines pass.

@@ -92,10 +92,9 @@ type Conn interface {
 	// comes while nothing is parked is kept until the command has parked.
 	Resume(reply func(out []byte) []byte)
 
-	// Aside runs wait, which waits for another goroutine, inside Execute. A loop gives
-	// up its thread meanwhile, so that the other goroutine can run on it: from one
-	// thread to another takes a hundred times as long.
-	Aside(wait func())
+	// Aside runs what must not run on a thread that belongs to a goroutine (a switch to a
+	// coroutine), inside Execute: a loop does without a thread of its own meanwhile.
+	Aside(run func())
 
 	// Push queues a copy of data behind what the connection has to send already. It
 	// leaves once the journal is durable up to seq (0: at once). A connection

@@ -120,10 +120,10 @@ func (l *loop) adopt(s *session, conn net.Conn) error {
 }
 
 // aside implements driver.
-func (l *loop) aside(wait func()) {
+func (l *loop) aside(run func()) {
 	runtime.UnlockOSThread()
 	defer runtime.LockOSThread()
-	wait()
+	run()
 }
 
 // deliver implements driver.

@@ -32,8 +32,8 @@ const (
 type driver interface {
 	// deliver says that the session has mail. It is called from any goroutine.
 	deliver(s *session)
-	// aside runs wait, which waits for another goroutine, on the driver's.
-	aside(wait func())
+	// aside is Conn.Aside, on the driver's goroutine.
+	aside(run func())
 }
 
 // A session is one connection. Fields below "driver" belong to its driver's
@@ -141,7 +141,7 @@ func (s *session) Resume(reply func(out []byte) []byte) {
 }
 
 // Aside implements Conn.
-func (s *session) Aside(wait func()) { s.driver.aside(wait) }
+func (s *session) Aside(run func()) { s.driver.aside(run) }
 
 // Kill implements Conn.
 func (s *session) Kill() {

@@ -206,7 +206,7 @@ func BenchmarkSession(b *testing.B) {
 type noDriver struct{}
 
 func (noDriver) deliver(*session)  {}
-func (noDriver) aside(wait func()) { wait() }
+func (noDriver) aside(run func()) { run() }
 
 // What is pushed reaches the output without an allocation and in its order, behind
 // output that waits already too, and an idle subscriber holds no room for more.

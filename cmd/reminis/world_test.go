@@ -275,7 +275,7 @@ func (c *testClient) ID() int64                            { return c.id }
 func (c *testClient) RemoteAddr() string                   { return "127.0.0.1:40000" }
 func (c *testClient) Local() bool                          { return true }
 func (c *testClient) Refresh()                             {}
-func (c *testClient) Aside(wait func())                    { wait() }
+func (c *testClient) Aside(run func())                     { run() }
 func (c *testClient) AppendLine(dst []byte) []byte         { return dst }
 func (c *testClient) Push([]byte, uint64)                  {}
 func (c *testClient) TakePushed(out []byte) []byte         { return out }

@@ -14,6 +14,8 @@ import (
 type Script struct {
 	proto *lua.FunctionProto
 	sites []site
+	// split says that the code returns what is to be run (lift.go).
+	split bool
 	Facts
 }
 
@@ -42,6 +44,10 @@ func compile(text, name string, env *environment) (script *Script, err error) {
 	}
 	r := rewriter{env: env, facts: &collector{turns: 1}}
 	r.chunk(chunk)
+	isSplit := false
+	if lifted, rest := r.lifter.lift(chunk); lifted != nil && !env.loads {
+		chunk, isSplit = split(lifted, rest), true
+	}
 	proto, err := lua.Compile(chunk, name)
 	if err != nil {
 		return nil, fromCompiler(name, err)
@@ -49,5 +55,5 @@ func compile(text, name string, env *environment) (script *Script, err error) {
 	// A chunk would get its arguments as a table arg, which PUC Lua gives to functions
 	// only; it takes longer to make than a short script runs.
 	proto.IsVarArg &^= lua.VarArgNeedsArg
-	return &Script{proto: proto, sites: r.sites, Facts: r.facts.sum()}, nil
+	return &Script{proto: proto, sites: r.sites, split: isSplit, Facts: r.facts.sum()}, nil
 }

@@ -7,7 +7,8 @@
 //
 // Compile parses a script, repairs what gopher-lua does otherwise than PUC Lua
 // (rewrite.go), finds out what the script can touch (analyse.go) and compiles it.
-// A Script is never changed, so that all states share it.
+// A Script is never changed, so that all states share it. Scripts of frameworks declare
+// dozens of functions and use some; those are made once for each state (lift.go).
 //
 // # Running
 //

@@ -6,14 +6,25 @@ import (
 	"time"
 )
 
-// This file owns how a script is ended from outside. gopher-lua asks the context of
-// a state before each instruction; a context whose channel is nil costs least.
+// This file owns how a script is ended, or made to pause, from outside. gopher-lua asks
+// the context of a state before each instruction; a context whose channel is nil costs
+// least.
 
 // interrupt is the context of a state.
-type interrupt struct{ reason atomic.Pointer[string] }
+type interrupt struct {
+	// reason is why the script ends, or pauseReason; nil while it goes on.
+	reason atomic.Pointer[string]
+	// paused is what a pause is.
+	paused func()
+}
+
+var pauseReason = new(string)
 
 func (i *interrupt) reset()          { i.reason.Store(nil) }
 func (i *interrupt) set(text string) { i.reason.Store(&text) }
+
+// pause has the script pause before its next instruction.
+func (i *interrupt) pause() { i.reason.CompareAndSwap(nil, pauseReason) }
 
 // text is why the script ends, "" while it does not.
 func (i *interrupt) text() string {
@@ -26,6 +37,17 @@ func (i *interrupt) text() string {
 // Done implements context.Context.
 func (i *interrupt) Done() <-chan struct{} {
 	if i.reason.Load() == nil {
+		return nil
+	}
+	return i.interrupted()
+}
+
+// interrupted is Done for a script that is to end or pause.
+func (i *interrupt) interrupted() <-chan struct{} {
+	if i.reason.CompareAndSwap(pauseReason, nil) {
+		i.paused()
+	}
+	if i.text() == "" {
 		return nil
 	}
 	closed := make(chan struct{})

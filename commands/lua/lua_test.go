@@ -30,6 +30,7 @@ func (echo) Call(argv [][]byte, proto int) []byte {
 
 func (echo) Allowed([][]byte) (allowed, known bool) { return true, true }
 func (echo) Log(int, string)                        {}
+func (echo) Paused()                                {}
 
 func newTestInterpreter() *Interpreter {
 	return NewInterpreter(Version{Text: "7.0.15", Number: 7<<16 | 15})
@@ -42,6 +43,11 @@ func run(t testing.TB, in *Interpreter, text string, keys ...string) string {
 	if err != nil {
 		return err.Error()
 	}
+	return runScript(t, in, script, keys...)
+}
+
+func runScript(t testing.TB, in *Interpreter, script *Script, keys ...string) string {
+	t.Helper()
 	texts := make([][]byte, len(keys))
 	for i, key := range keys {
 		texts[i] = []byte(key)

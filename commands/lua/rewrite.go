@@ -34,6 +34,7 @@ type rewriter struct {
 	patches []patch
 	sites   []site
 	depth   int
+	lifter  lifter
 }
 
 // scope is a block's local variables.
@@ -58,9 +59,11 @@ func (r *rewriter) declare(name string, l *local) {
 func (r *rewriter) find(name string) *local {
 	for s := r.scope; s != nil; s = s.outer {
 		if l := s.names[name]; l != nil {
+			r.lifter.found(name, s, l)
 			return l
 		}
 	}
+	r.lifter.found(name, nil, nil)
 	return nil
 }
 
@@ -72,9 +75,14 @@ func (r *rewriter) enter(at ast.PositionHolder) {
 
 func (r *rewriter) leave() { r.depth-- }
 
+// chunk repairs a whole text. Its statements may be split then (lift.go).
 func (r *rewriter) chunk(stmts []ast.Stmt) {
 	r.push(true)
-	r.stmts(stmts)
+	r.lifter.chunk, r.lifter.globals = r.scope, map[string]bool{}
+	for i := range stmts {
+		r.lifter.statement()
+		r.stmts(stmts[i : i+1])
+	}
 	r.pop()
 	r.applyPatches()
 }
@@ -300,8 +308,19 @@ func (r *rewriter) expr(e ast.Expr) ast.Expr {
 		}
 	case *ast.FunctionExpr:
 		r.function(x)
+	case *ast.Comma3Expr:
+		r.lifter.varargs = r.lifter.varargs || !r.inFunction()
 	}
 	return e
+}
+
+// inFunction says whether what is walked belongs to a function of the script.
+func (r *rewriter) inFunction() bool {
+	s := r.scope
+	for !s.function {
+		s = s.outer
+	}
+	return s != r.lifter.chunk
 }
 
 // isParameterTable says whether an expression is the global KEYS or ARGV, which

@@ -30,6 +30,9 @@ type environment struct {
 // one name, which no script can spell.
 func memberName(library, member string) string { return library + "." + member }
 
+// isMemberName says whether a name is the hidden one of a library's member.
+func isMemberName(name string) bool { return strings.Contains(name, ".") }
+
 func (env *environment) hasMember(library, member string) bool {
 	return env.members[memberName(library, member)]
 }

@@ -24,6 +24,9 @@ type Host interface {
 	Allowed(argv [][]byte) (allowed, known bool)
 	// Log writes a line for the operator: level is one of LogDebug to LogWarning.
 	Log(level int, text string)
+	// Paused is called between two instructions after State.Pause; the script goes on
+	// when it returns.
+	Paused()
 }
 
 // The levels of Host.Log.
@@ -67,9 +70,28 @@ func (in *Interpreter) Take(script *Script, keys, args [][]byte) *State {
 	st.setParameters(st.strings(keys), st.strings(args))
 	st.heavy = sizeBytes(keys)+sizeBytes(args) > parametersKept
 	st.script, st.endless = script, !script.Bounded
-	st.l.Push(st.l.NewFunctionFromProto(script.proto))
+	st.l.Push(st.main(script))
 	st.pending = 0
 	return st
+}
+
+// main is the function that runs a script.
+func (st *State) main(script *Script) *lua.LFunction {
+	if !script.split {
+		return st.l.NewFunctionFromProto(script.proto)
+	}
+	if main := st.mains[script]; main != nil {
+		return main
+	}
+	if len(st.mains) >= mainsMax || st.mains == nil {
+		st.mains = map[*Script]*lua.LFunction{}
+	}
+	st.l.Push(st.l.NewFunctionFromProto(script.proto))
+	st.l.Call(0, 1) // it makes functions, which cannot fail
+	main := st.l.Get(-1).(*lua.LFunction)
+	st.l.Pop(1)
+	st.mains[script] = main
+	return main
 }
 
 // Release gives a state back to where it came from. It must not be used any more.
@@ -110,6 +132,7 @@ type State struct {
 	pending int
 	endless bool
 	script  *Script // whose code it is
+	mains   map[*Script]*lua.LFunction
 	// loading is the library that is being loaded, nil for none; callbacks are the
 	// functions of the one that was.
 	loading   *loading
@@ -132,6 +155,7 @@ const (
 	stackMax       = 1 << 20
 	goCallsMax     = 190 // luaconf.h LUAI_MAXCCALLS, less what Redis itself uses
 	unpackMax      = 8000
+	mainsMax       = 64      // scripts whose functions a state keeps
 	stackRemembers = 1 << 16 // a state whose stack grew larger is not kept
 )
 
@@ -147,6 +171,11 @@ func boundArrays(elements int) bool {
 func newState(version Version, env *environment, home *sync.Pool) *State {
 	st := &State{version: version, env: env, home: home}
 	st.random.seed(rand.Int32())
+	st.stop.paused = func() {
+		if st.host != nil {
+			st.host.Paused()
+		}
+	}
 	st.l = lua.NewState(lua.Options{
 		SkipOpenLibs: true, CallStackSize: framesMax, MinimizeStackMemory: true,
 		RegistrySize: stackBegin, RegistryGrowStep: stackGrow, RegistryMaxSize: stackMax,
@@ -211,11 +240,19 @@ func sizeBytes(texts [][]byte) int {
 	return size
 }
 
-// strings makes a table of texts.
+// strings makes a table of texts, which share one copy.
 func (st *State) strings(texts [][]byte) *lua.LTable {
+	size := 0
+	for _, each := range texts {
+		size += len(each)
+	}
+	var all strings.Builder
+	all.Grow(size)
 	t := st.l.CreateTable(len(texts), 0)
 	for _, each := range texts {
-		t.Append(lua.LString(each))
+		from := all.Len()
+		all.Write(each)
+		t.Append(lua.LString(all.String()[from:]))
 	}
 	return t
 }
@@ -223,6 +260,11 @@ func (st *State) strings(texts [][]byte) *lua.LTable {
 // Stop ends what runs, with an error of that text. Any goroutine may call it, between
 // Take and Release.
 func (st *State) Stop(text string) { st.stop.set(text) }
+
+// Pause has what runs call Host.Paused soon. Any goroutine may call it, at any time:
+// nothing happens if nothing runs that could go on for long, and it may be the next
+// script that pauses.
+func (st *State) Pause() { st.stop.pause() }
 
 // failure is the error that ended a script.
 func (st *State) failure(err error) *Error {
