@@ -384,6 +384,7 @@ type announced struct {
 	command *Command
 	argv    *[]byte // its first argument's place, by which Execute knows it again
 	place   engine.Place
+	key     []byte
 	element []byte // what follows the key: it may be a field or a member
 	keyed   bool
 }
@@ -392,34 +393,46 @@ type announced struct {
 type batch struct {
 	commands []announced
 	executed int
-	walked   int // commands that phase 1 has seen
+	walked   [2]int // commands that phase 1 and phase 2 have seen
 	nowMs    int64
 }
 
-// Prefetch announces a command of the next batch; see engine.Prefetch for the
-// phases. Commands execute in the order in which phase 0 announced them.
-func (s *Session) Prefetch(argv [][]byte, phase int) {
+// Prefetch announces a command of the next batch; see engine.Prefetch for phases 0
+// and 1. It says whether the command has something left for phase 2: a record's
+// memory is one step further away. Commands execute in the order in which phase 0
+// announced them.
+func (s *Session) Prefetch(argv [][]byte, phase int) (more bool) {
 	b := &s.batch
 	if phase == 0 {
 		b.commands = append(b.commands, s.announce(argv))
 		if a := &b.commands[len(b.commands)-1]; a.keyed {
 			s.Core.Engine.Prefetch(a.place, a.element, 0)
 		}
-		return
+		return false
 	}
-	if b.walked < len(b.commands) {
-		if a := &b.commands[b.walked]; a.keyed {
-			s.Core.Engine.Prefetch(a.place, a.element, 1)
-		}
-		b.walked++
+	walked := &b.walked[phase-1]
+	if *walked >= len(b.commands) {
+		return false
 	}
+	a := &b.commands[*walked]
+	*walked++
+	if !a.keyed {
+		return false
+	}
+	more = phase == 1 && a.command.Family == Memory
+	if phase == 1 {
+		s.Core.Engine.Prefetch(a.place, a.element, 1)
+	} else if a.command.Family == Memory {
+		s.Core.Engine.PrefetchRecord(a.place, a.key)
+	}
+	return more
 }
 
 // EndBatch forgets the batch: its arguments' memory is used again.
 func (s *Session) EndBatch() {
 	b := &s.batch
 	clear(b.commands)
-	b.commands, b.executed, b.walked, b.nowMs = b.commands[:0], 0, 0, 0
+	b.commands, b.executed, b.walked, b.nowMs = b.commands[:0], 0, [2]int{}, 0
 	s.endTiming()
 }
 
@@ -434,7 +447,7 @@ func (s *Session) announce(argv [][]byte) announced {
 	}
 	args := argv[c.words():]
 	if at := c.grammar.LoneKey(args); at >= 0 {
-		a.place, a.keyed = engine.Locate(s.DB, args[at]), true
+		a.place, a.key, a.keyed = engine.Locate(s.DB, args[at]), args[at], true
 		if at+1 < len(args) {
 			a.element = args[at+1]
 		}

@@ -90,22 +90,7 @@ func runMemGet(tx *engine.Tx, p *memGetParams, w *reply.Writer) error {
 // read gives the record asked for, decoded, with the deadline that it has or had.
 func (p *memGetParams) read(tx *engine.Tx, r *memory.Record) (s engine.Stored, ok bool, err error) {
 	if !p.past() {
-		key, err := tx.Layout().ParseKey(p.key)
-		if err != nil {
-			return s, false, err
-		}
-		if !tx.Locked() {
-			// What is read never changes, so paths need no lock.
-			lockRecord(tx, key)
-			defer tx.Commit()
-		}
-		s, ok, err = tx.Record(key.Text)
-		tx.CountHit(key.Text, ok)
-		tx.NoteRead(key, s.Bytes)
-		if ok {
-			decodeNewest(tx, s, r)
-		}
-		return s, ok, err
+		return p.readNow(tx, r)
 	}
 	key, view, err := pastOf(tx, p.key)
 	if err != nil || view == nil {
@@ -123,6 +108,44 @@ func (p *memGetParams) read(tx *engine.Tx, r *memory.Record) (s engine.Stored, o
 		decodePast(tx, key.Text, s, r)
 	}
 	return s, ok, err
+}
+
+// readNow is read of the record as it stands.
+func (p *memGetParams) readNow(tx *engine.Tx, r *memory.Record) (s engine.Stored, ok bool, err error) {
+	if !tx.Locked() {
+		key, err := tx.Layout().ParseKey(p.key)
+		if err != nil {
+			return s, false, err
+		}
+		// What is read never changes, so paths need no lock.
+		lockRecord(tx, key)
+		defer tx.Commit()
+	}
+	s, ok, err = tx.Record(p.key)
+	if !ok || err != nil {
+		// A key that leads to a record need not be parsed.
+		key, bad := tx.Layout().ParseKey(p.key)
+		if bad != nil {
+			return s, false, bad
+		}
+		tx.CountHit(key.Text, false)
+		tx.NoteRead(key, nil)
+		return s, false, err
+	}
+	tx.CountHit(s.Key, true)
+	tx.NoteReadOf(&s)
+	if simple := false; p.simple() && tx.Lens == nil {
+		if r.Value, simple = memory.DecodeValue(s.Bytes); simple {
+			return s, true, nil
+		}
+	}
+	decodeNewest(tx, s, r)
+	return s, true, nil
+}
+
+// simple says that the reply is a value as it stands.
+func (p *memGetParams) simple() bool {
+	return !p.past() && !p.withMeta && p.format == formatPlain && len(p.paths) == 0
 }
 
 func parsePaths(texts [][]byte) ([]*memory.Path, error) {

@@ -173,9 +173,7 @@ func (tx *Tx) applyKeyDelete(db int, key []byte) {
 	if !ok {
 		return
 	}
-	if holdsObject(entry.Kind()) {
-		ks.objects.take(objectRef(entry.Value())).drop()
-	}
+	ks.release(entry)
 	ks.moveDeadline(at.hash, entry.DeadlineMs(), 0)
 	ks.keys.Delete(at.hash, key)
 	ks.changed(key)

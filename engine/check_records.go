@@ -36,6 +36,7 @@ func (e *Engine) checkRecords() error {
 // checkEntries finds the item of every record of a keyspace, and counts them by
 // owner.
 func (e *Engine) checkEntries(ks *keyspace, db int, count map[*Owner]int) (err error) {
+	places := len(ks.records.all) - len(ks.records.free)
 	ks.keys.Each(func(x table.Entry) bool {
 		if x.Kind() != kindMemory {
 			return true
@@ -49,14 +50,18 @@ func (e *Engine) checkEntries(ks *keyspace, db int, count map[*Owner]int) (err e
 		switch {
 		case !ok:
 			err = fmt.Errorf("database %d: record %q is not in its owner's tree", db, x.Key())
-		case itemPlaceOf(x) != itemPlace{it.doc(), owner.number} || e.owners.at(owner.number) != owner:
-			err = fmt.Errorf("database %d: record %q is document %+v in the table, %d of owner %d in the tree", db, x.Key(), itemPlaceOf(x), it.doc(), owner.number)
+		case ks.records.of(x).owner != owner || &ks.records.of(x).item[0] != &it[0]:
+			err = fmt.Errorf("database %d: record %q is another in its shard than in its owner's tree", db, x.Key())
 		case it.deadlineMs() != x.DeadlineMs():
 			err = fmt.Errorf("database %d: record %q has deadline %d in the table, %d in the tree", db, x.Key(), x.DeadlineMs(), it.deadlineMs())
 		}
 		count[owner]++
+		places--
 		return err == nil
 	})
+	if err == nil && places != 0 {
+		err = fmt.Errorf("database %d: %d places of records have no entry", db, places)
+	}
 	return err
 }
 

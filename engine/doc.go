@@ -19,7 +19,10 @@
 // # Memory records
 //
 // A record has an entry in its shard's table (type and deadline) and an item in
-// its owner's B-tree. An item is one block of bytes without pointers inside and
+// its owner's B-tree. The entry leads to both, item and owner (recordPlaces), so that
+// a look-up by key meets no tree, and a batch can ask the processor for the memory of
+// all its records ahead: with 200,000 records of many owners, two thirds of what a
+// look-up cost was memory that was in no cache. An item is one block of bytes without pointers inside and
 // is never changed once committed, so a copy of the tree (copy-on-write) is a
 // consistent view that costs nothing while writers go on. An item is a slice on
 // Go's heap, not a reference into the tables' blocks: what a view still shows

@@ -81,6 +81,7 @@ type keyspace struct {
 	keys      *table.Table
 	deadlines deadlines
 	objects   objects
+	records   recordPlaces
 	watched   map[string][]watcher
 	waiting   waiting
 	changes   *changes

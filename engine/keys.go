@@ -36,7 +36,7 @@ const (
 	kindHashPack uint8 = 3 // Value is a listpack of fields and values
 	kindHash     uint8 = 4 // Value is the number of a *hash in the keyspace's objects
 	kindText     uint8 = 6 // a string that is never "int", whatever it holds
-	kindMemory   uint8 = 5 // Value is the number of the record's item, by which its owner has it
+	kindMemory   uint8 = 5 // Value is the number of the record's place in the keyspace's records
 	kindHashWide uint8 = 7 // Value is a listpack as in kindHashPack; Redis would have a table
 
 	kindSetInts       uint8 = 8  // Value is an intset

@@ -43,16 +43,16 @@ type Owner struct {
 	// thousand owners, and asks for each again.
 	holder  atomic.Pointer[Tx]
 	gateSeq uint64
-	space   uint32
-	number  uint32 // in the registry, for as long as the process runs
-	name    string
 	// consent is the facet of that name.
 	consent memory.Consent
 	sketch  bool // a copy that a draft changes
+	uses    Uses
+
+	space uint32
+	name  string
 	// docs are the records and items by their number in the index. A list itself is
 	// in the index only when it has an anchor.
 	docs btree.Map[uint64, item]
-	uses Uses
 	// records are those that stand, by key; items are those of lists.
 	records, items itemTree
 
@@ -291,9 +291,6 @@ type owners struct {
 	// not owners. It changes only with all shards locked.
 	spaceOf []atomic.Uint32
 	spaces  map[uint32]*ownerSpace
-	// numbered are all owners by number. What is published never changes: more are
-	// appended.
-	numbered atomic.Pointer[[]*Owner]
 	// unarchived are the owners with pending changes.
 	unarchived map[*Owner]struct{}
 }
@@ -333,7 +330,6 @@ func (o *owners) clear() {
 		o.spaceOf[db].Store(uint32(db))
 	}
 	o.spaces = map[uint32]*ownerSpace{}
-	o.numbered.Store(new([]*Owner))
 	o.unarchived = map[*Owner]struct{}{}
 	o.rules.Store(nil)
 	o.made.Store(0)
@@ -384,9 +380,6 @@ func (o *owners) find(space uint32, name []byte) *Owner {
 	return nil
 }
 
-// at is the owner with a number, which it was given when it was made.
-func (o *owners) at(number uint32) *Owner { return (*o.numbered.Load())[number] }
-
 // ensure is find, made when it is missing.
 func (o *owners) ensure(space uint32, name []byte) *Owner {
 	if owner := o.find(space, name); owner != nil {
@@ -402,11 +395,8 @@ func (o *owners) ensure(space uint32, name []byte) *Owner {
 	if owner := in.byName[string(name)]; owner != nil {
 		return owner
 	}
-	all := *o.numbered.Load()
-	owner := &Owner{space: space, number: uint32(len(all)), name: string(name)}
+	owner := &Owner{space: space, name: string(name)}
 	owner.clear()
-	all = append(all, owner)
-	o.numbered.Store(&all)
 	in.byName[owner.name] = owner
 	in.sorted.Set(owner.name, owner)
 	o.made.Add(1)
@@ -543,7 +533,7 @@ func (tx *Tx) ownerOfEntry(db int, key []byte) *Owner {
 		return nil
 	}
 	if x, ok := ks.keys.Get(table.Hash(key), key); ok && x.Kind() == kindMemory {
-		return tx.e.owners.at(itemPlaceOf(x).owner)
+		return ks.records.of(x).owner
 	}
 	return nil
 }

@@ -86,19 +86,25 @@ func (tx *Tx) NoteForgotten(key []byte) {
 // policy says; encoded is what was found, nil: nothing. It does not allocate. An
 // owner that never was has no chain, so reads of its records leave no event.
 func (tx *Tx) NoteRead(key memory.Key, encoded []byte) {
+	tx.noteRead(tx.knownOwner(key.Owner()), key.Text, encoded)
+}
+
+// NoteReadOf is NoteRead for a record that Record found.
+func (tx *Tx) NoteReadOf(s *Stored) { tx.noteRead(s.owner, s.Key, s.Bytes) }
+
+func (tx *Tx) noteRead(owner *Owner, key, encoded []byte) {
 	hit := encoded != nil
 	tx.e.stats.Records.read(hit)
-	owner := tx.knownOwner(key.Owner())
 	if owner == nil {
 		return
 	}
 	owner.uses.read(hit)
-	if tx.auditsReads(key.Text) {
+	if tx.auditsReads(key) {
 		version := uint64(0)
 		if hit {
 			version, _ = memory.DecodeHead(encoded)
 		}
-		tx.auditRead(owner, memory.OpGet, key.Text, version)
+		tx.auditRead(owner, memory.OpGet, key, version)
 	}
 }
 

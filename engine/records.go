@@ -1,13 +1,11 @@
 package engine
 
 import (
-	"encoding/binary"
 	"fmt"
 	"hash/maphash"
 
 	"reminis/engine/effect"
 	"reminis/engine/memory"
-	"reminis/engine/table"
 )
 
 // This file owns changes of memory records: the emitting side and their apply.
@@ -27,12 +25,17 @@ type Stored struct {
 	// is meant.
 	Item uint64
 
+	owner *Owner   // nil in a view
 	items itemTree // of the owner
 	part  item     // the item
 	list  bool
 }
 
-func (o *Owner) stored(it item) Stored { return stored(it, o.items) }
+func (o *Owner) stored(it item) Stored {
+	s := stored(it, o.items)
+	s.owner = o
+	return s
+}
 
 func stored(it item, items itemTree) Stored {
 	return Stored{Key: it.key(), DeadlineMs: it.deadlineMs(), Seq: it.seq(), Bytes: it.record(), Lasting: it.lasting(), Kind: it.kind(), items: items, list: it.isList()}
@@ -110,19 +113,17 @@ func (tx *Tx) recordOf(key []byte, hidden bool) (r Stored, ok bool, err error) {
 		}
 		return tx.draft.copy.stored(it), true, nil
 	}
-	_, _, x, there := tx.look(tx.DB, key)
+	ks, _, x, there := tx.look(tx.DB, key)
 	if !there {
 		return Stored{}, false, nil
 	}
 	if x.Kind() != kindMemory {
 		return Stored{}, false, ErrWrongType
 	}
-	place := itemPlaceOf(x)
-	owner := tx.e.owners.at(place.owner)
+	place := ks.records.of(x)
+	it, owner := place.item, place.owner
 	tx.own(owner)
-	// By its number the item is found without looking into others.
-	it, there := owner.docs.Get(place.doc)
-	if !there || !hidden && owner.consent.Hides(it.kind()) {
+	if !hidden && owner.consent.Hides(it.kind()) {
 		return Stored{}, false, nil
 	}
 	return owner.stored(it), true, nil
@@ -393,28 +394,6 @@ func (tx *Tx) applyRecordPut(db int, x *effect.Effect) {
 	}
 }
 
-// itemPlace is the value of a record's entry: the number of its item, and that of
-// its owner in this process, so that neither is looked for by name.
-//
-//	8 document | 4 owner
-type itemPlace struct {
-	doc   uint64
-	owner uint32
-}
-
-const placeBytes = 12
-
-// putEntry makes the entry of a record's item.
-func (tx *Tx) putEntry(db int, x *effect.Effect, owner *Owner, it item) {
-	_, entry := tx.put(db, x.Key, kindMemory, x.DeadlineMs, placeBytes)
-	binary.LittleEndian.PutUint64(entry.Value(), it.doc())
-	binary.LittleEndian.PutUint32(entry.Value()[8:], owner.number)
-}
-
-func itemPlaceOf(x table.Entry) itemPlace {
-	return itemPlace{binary.LittleEndian.Uint64(x.Value()), binary.LittleEndian.Uint32(x.Value()[8:])}
-}
-
 // replaceRecord puts what an effect carries in the place of what stood, which it
 // gives too (nil: nothing), and leaves it decoded in tx.record. What stood ends, but
 // for the items of the list that goes on.
@@ -556,6 +535,7 @@ func (tx *Tx) applyRecordDeadline(db int, x *effect.Effect) {
 	_, pinned := owner.pinned.Get(it.doc())
 	owner.keep(it, old, pinned)
 	if !owner.sketch {
+		tx.replaceEntry(db, it.key(), it)
 		tx.applyDeadline(db, it.key(), x.DeadlineMs)
 	}
 	if len(x.Event) > 0 || old.kind().Journaled() {

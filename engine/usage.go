@@ -32,14 +32,13 @@ func (tx *Tx) UsageBytes(key []byte) (sizeBytes int64, ok bool) {
 	case holdsObject(x.Kind()):
 		sizeBytes += objectBytes + ks.objects.all[objectRef(x.Value())].sizeBytes()
 	case x.Kind() == kindMemory:
-		owner := tx.owner(tx.DB, key[:tx.e.Layout().OwnerLen(key)])
-		if it, there := owner.records.Get(tx.pivotOf(key)); there {
+		place := ks.records.of(x)
+		tx.own(place.owner)
+		sizeBytes += recordPlaceBytes + recordBytes + int64(len(place.item))
+		eachItem(place.owner.items, key, 0, ^uint64(0), func(it item) bool {
 			sizeBytes += recordBytes + int64(len(it))
-			eachItem(owner.items, key, 0, ^uint64(0), func(it item) bool {
-				sizeBytes += recordBytes + int64(len(it))
-				return true
-			})
-		}
+			return true
+		})
 	}
 	return sizeBytes, true
 }

@@ -126,10 +126,12 @@ func (x *commandExecutor) show() {
 	}
 }
 
-func (x *commandExecutor) Prefetch(argv [][]byte, phase int) { x.session.Prefetch(argv, phase) }
-func (x *commandExecutor) EndBatch()                         { x.session.EndBatch() }
-func (x *commandExecutor) HeldBytes() int64                  { return x.session.HeldBytes() }
-func (x *commandExecutor) Shrink()                           { x.session.Shrink() }
-func (x *commandExecutor) GateSeq() uint64                   { return x.session.GateSeq() }
-func (x *commandExecutor) AuthRequired() bool                { return x.session.AuthRequired() }
-func (x *commandExecutor) Close()                            { x.session.Close() }
+func (x *commandExecutor) Prefetch(argv [][]byte, phase int) bool {
+	return x.session.Prefetch(argv, phase)
+}
+func (x *commandExecutor) EndBatch()          { x.session.EndBatch() }
+func (x *commandExecutor) HeldBytes() int64   { return x.session.HeldBytes() }
+func (x *commandExecutor) Shrink()            { x.session.Shrink() }
+func (x *commandExecutor) GateSeq() uint64    { return x.session.GateSeq() }
+func (x *commandExecutor) AuthRequired() bool { return x.session.AuthRequired() }
+func (x *commandExecutor) Close()             { x.session.Close() }

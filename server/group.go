@@ -88,9 +88,10 @@ func (g *group) appendCommand(r *reader, request []byte, end int) {
 func (g *group) run() {
 	if len(g.commands) > 1 {
 		g.pass.Begin()
-		for phase := range 2 {
+		for phase, more := 0, true; more; phase++ {
+			more = phase == 0
 			for i := range g.turns {
-				g.prefetch(&g.turns[i], phase)
+				more = g.prefetch(&g.turns[i], phase) || more
 			}
 		}
 		defer g.endBatch()
@@ -108,10 +109,11 @@ func (g *group) endBatch() {
 	g.pass.End()
 }
 
-func (g *group) prefetch(t *turn, phase int) {
+func (g *group) prefetch(t *turn, phase int) (more bool) {
 	for _, c := range g.commands[t.first:t.limit] {
-		t.session.executor.Prefetch(g.arguments[c.first:c.limit:c.limit], phase)
+		more = t.session.executor.Prefetch(g.arguments[c.first:c.limit:c.limit], phase) || more
 	}
+	return more
 }
 
 // execute runs one session's commands until one of them stops it, and leaves

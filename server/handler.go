@@ -47,9 +47,10 @@ type Executor interface {
 	Execute(out []byte, argv [][]byte) ([]byte, Action)
 
 	// Prefetch hints that argv will be executed soon. It is called for every
-	// command of a batch with phase 0, then for every one with phase 1, then
-	// Execute follows in order. It must change nothing.
-	Prefetch(argv [][]byte, phase int)
+	// command of a batch with phase 0, then for every one with phase 1, and, if it
+	// said of any in phase 1 that there is more to do, for every one with phase 2;
+	// then Execute follows in order. It must change nothing.
+	Prefetch(argv [][]byte, phase int) (more bool)
 
 	// EndBatch says that what Prefetch has seen is over: the memory behind its
 	// arguments is used again, whether they were executed or not.

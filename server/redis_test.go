@@ -219,15 +219,15 @@ func fieldNames(line string) string {
 // echoExecutor answers PING, ECHO and what is neither exactly as Redis does.
 type echoExecutor struct{}
 
-func (echoExecutor) Guarded() bool          { return false }
-func (echoExecutor) Open(Conn) Executor     { return echoExecutor{} }
-func (echoExecutor) Prefetch([][]byte, int) {}
-func (echoExecutor) GateSeq() uint64        { return 0 }
-func (echoExecutor) AuthRequired() bool     { return false }
-func (echoExecutor) Close()                 {}
-func (echoExecutor) EndBatch()              {}
-func (echoExecutor) HeldBytes() int64       { return 0 }
-func (echoExecutor) Shrink()                {}
+func (echoExecutor) Guarded() bool               { return false }
+func (echoExecutor) Open(Conn) Executor          { return echoExecutor{} }
+func (echoExecutor) Prefetch([][]byte, int) bool { return false }
+func (echoExecutor) GateSeq() uint64             { return 0 }
+func (echoExecutor) AuthRequired() bool          { return false }
+func (echoExecutor) Close()                      {}
+func (echoExecutor) EndBatch()                   {}
+func (echoExecutor) HeldBytes() int64            { return 0 }
+func (echoExecutor) Shrink()                     {}
 func (echoExecutor) Execute(out []byte, argv [][]byte) ([]byte, Action) {
 	name := strings.ToLower(string(argv[0]))
 	switch {

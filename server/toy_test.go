@@ -40,7 +40,7 @@ type toy struct {
 	// busy makes RETRY retry while it is set.
 	busy atomic.Bool
 	// prefetched counts Prefetch calls per phase; inPass is checked there.
-	prefetched [2]atomic.Int64
+	prefetched [3]atomic.Int64
 	executed   atomic.Int64
 }
 
@@ -119,9 +119,12 @@ func (e *toyExecutor) EndBatch()        {}
 func (e *toyExecutor) HeldBytes() int64 { return 0 }
 func (e *toyExecutor) Shrink()          {}
 
-func (e *toyExecutor) Prefetch(_ [][]byte, phase int) { e.toy.prefetched[phase].Add(1) }
-func (e *toyExecutor) GateSeq() uint64                { return e.seq }
-func (e *toyExecutor) AuthRequired() bool             { return !e.authenticated }
+func (e *toyExecutor) Prefetch(_ [][]byte, phase int) bool {
+	e.toy.prefetched[phase].Add(1)
+	return phase == 1
+}
+func (e *toyExecutor) GateSeq() uint64    { return e.seq }
+func (e *toyExecutor) AuthRequired() bool { return !e.authenticated }
 func (e *toyExecutor) Close() {
 	if e.ended.Swap(true) {
 		panic("closed twice")

@@ -156,6 +156,27 @@ func DecodeSignals(b []byte) Signals {
 	return s
 }
 
+// DecodeValue reads the value of a stored record, alone. simple says that nothing
+// else is needed to show it: it is no list, and has no schema that may be newer now.
+func DecodeValue(b []byte) (value []byte, simple bool) {
+	in := reader{all: b, what: "record"}
+	in.bytes(2)
+	in.uvarint()
+	in.uvarint()
+	in.uvarint()
+	for in.err == nil && in.left() > 0 {
+		field := in.uvarint()
+		body := in.text()
+		switch field {
+		case fieldSchema, fieldList:
+			return nil, false
+		case fieldValue:
+			return body, in.err == nil
+		}
+	}
+	return nil, false
+}
+
 // Decode reads a record into r, whose slices then alias b; only Tags may
 // allocate, and not when r is reused. Whatever the bytes are, it returns the
 // record that was encoded, a *CorruptError or a *NewerError; r is unspecified

@@ -184,6 +184,10 @@ func TestRecordModel(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("\n got %+v\nwant %+v", got, want)
 		}
+		value, simple := DecodeValue(Encode(nil, &want))
+		if wants := len(want.Value) > 0 && len(want.Schema) == 0; simple != wants || wants && !bytes.Equal(value, want.Value) {
+			t.Fatalf("the value of %+v alone is %q, %t", want, value, simple)
+		}
 	}
 }
 

@@ -63,3 +63,17 @@ func (t *Table) PrefetchRecord(hash uint64) {
 	}
 	prefetchRecord(v, bucketOf(hash, count, maskFor(count)), uint64(tagOf(hash))*lowBits)
 }
+
+// PrefetchBytes asks the processor for the beginning of b, of which limit bytes are
+// worth having.
+func PrefetchBytes(b []byte, limit int) {
+	for at := 0; at < min(len(b), limit); at += lineBytes {
+		prefetchLine(unsafe.Pointer(&b[at]))
+	}
+}
+
+// PrefetchLine asks the processor for the beginning of what p points to.
+func PrefetchLine[T any](p *T) { prefetchLine(unsafe.Pointer(p)) }
+
+// lineBytes is what the processor fetches at a time.
+const lineBytes = 64
