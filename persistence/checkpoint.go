@@ -231,6 +231,7 @@ type emitter struct {
 	tables tableBuilder
 	keepMs int64
 
+	kept   *cursor // over the counts of earlier rounds
 	counts []countRow
 	dead   map[uint32]bool      // keyspaces that were flushed
 	ended  map[string]itemPlace // by the beginning of L rows: the first item that stays
@@ -241,10 +242,14 @@ type countRow struct {
 	key, value []byte
 }
 
-func (e *emitter) emit() error {
+func (e *emitter) emit() (err error) {
 	if err := e.findSpans(); err != nil {
 		return err
 	}
+	if e.kept, err = e.rows.cursor(prefixSpan(prefixCount)); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.kept.close()) }()
 	order := e.sorted()
 	i := 0
 	for i < len(order) && e.key(order[i])[0] < prefixState {

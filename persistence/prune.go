@@ -59,8 +59,9 @@ func (e *emitter) history(order []uint32, i int) (next int, err error) {
 	return next, nil
 }
 
+// count is what a record's history has; records are asked for in order.
 func (e *emitter) count(row []byte) (countValue, error) {
-	value, ok, err := e.rows.read(row)
+	value, ok, err := e.kept.read(row)
 	if err != nil || !ok {
 		return countValue{}, err
 	}
