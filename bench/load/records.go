@@ -82,7 +82,7 @@ func runBeside(command func() request) func(b *bench, s scenario, root string) e
 		}
 		defer func() { err = errors.Join(err, stopAll(sides)) }()
 		keys := min(b.keys, recordsMax)
-		if err := errors.Join(sides[0].fillWith(record("MEM.SET", "session"), keys, 16), sides[1].fillWith(plain("SET"), keys, 16)); err != nil {
+		if err := errors.Join(sides[0].fillWith(record("MEM.SET", "session"), keys, 16), sides[1].fillWith(plain("SET"), keys, 16), b.settle(sides)); err != nil {
 			return err
 		}
 		for _, depth := range s.depths {
@@ -93,6 +93,17 @@ func runBeside(command func() request) func(b *bench, s scenario, root string) e
 		}
 		return nil
 	}
+}
+
+// settle waits until both sides have done what filling them left: a checkpoint of
+// the fill is no cost of what is measured next.
+func (b *bench) settle(sides [2]*side) error {
+	for _, side := range sides {
+		if _, err := b.settledResident(side); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // compare measures a source on each side, in turn.
@@ -129,6 +140,9 @@ func runAudited(b *bench, s scenario, root string) (err error) {
 		if err := side.fillWith(record("MEM.SET", "session"), keys, 16); err != nil {
 			return err
 		}
+	}
+	if err := b.settle(sides); err != nil {
+		return err
 	}
 	if _, err := sides[0].do("MEM.POLICY", "SET", "bench", "AUDIT", "ALL"); err != nil {
 		return err
