@@ -104,4 +104,6 @@ type unread struct{}
 
 func (unread) Function([]byte) error { return nil }
 
+func (unread) Note([]byte) error { return nil }
+
 func (unread) Key(int, []byte, *dump.Value, int64, int64, int64) error { return nil }

@@ -13,23 +13,41 @@ import (
 // the record's value; beside that, where a Redis does not look, the record as
 // MEM.EXPORT writes it. It must not know the form of a payload.
 
-// dumpRecord is a record as a value of a payload, without its history; nil when
-// it may not be read.
-func dumpRecord(tx *engine.Tx, text []byte) []byte {
+// carried is a record as others carry it, without its history.
+type carried struct {
+	value, note []byte // a string's, with its type; and what is said beside it
+	deadlineMs  int64
+}
+
+// carry reads a record to be carried; ok is false when it may not be read, or is none.
+func carry(tx *engine.Tx, text []byte) (c carried, ok bool) {
 	key, err := tx.Layout().ParseKey(text)
 	if err != nil {
-		return nil
+		return carried{}, false
 	}
 	s, ok, err := tx.Record(text)
-	tx.CountHit(text, ok)
 	tx.NoteRead(key, s.Bytes)
 	if err != nil || !ok {
-		return nil
+		return carried{}, false
 	}
 	var r memory.Record
 	s.Decode(&r)
 	fields := append(memory.AppendRecordFields(nil, text, &r, s.DeadlineMs), textField(&r))
-	return dump.AppendNote(dump.Form{Plain: tx.Uncompressed()}.AppendStringValue(nil, r.Value), memory.AppendJSON(nil, fields))
+	return carried{
+		value:      dump.Form{Plain: tx.Uncompressed()}.AppendStringValue(nil, r.Value),
+		note:       memory.AppendJSON(nil, fields),
+		deadlineMs: s.DeadlineMs,
+	}, true
+}
+
+// dumpRecord is a record as a value of a payload; nil when it may not be read.
+func dumpRecord(tx *engine.Tx, text []byte) []byte {
+	c, ok := carry(tx, text)
+	tx.CountHit(text, ok)
+	if !ok {
+		return nil
+	}
+	return dump.AppendNote(c.value, c.note)
 }
 
 // restoreRecord makes a key the record that a payload says, as MEM.SET does, with

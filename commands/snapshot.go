@@ -31,6 +31,8 @@ type SnapshotWriter interface {
 	// Database says in which database the keys that follow are, and about how many
 	// it has, and with a deadline.
 	Database(db, keys, withDeadline int) error
+	// Note takes what is said beside the next key, which a Redis passes over.
+	Note(note []byte) error
 	// Key takes a key and its value, which begins with its type. A deadline of 0
 	// is none, and so are idleSeconds and frequency when they are negative.
 	Key(key, value []byte, deadlineMs, idleSeconds, frequency int64) error
@@ -93,7 +95,8 @@ type saving struct {
 	sizes   [][2]int
 	total   atomic.Int64
 	written atomic.Int64
-	left    int // memory records, which a snapshot does not have
+	left    int // memory records that the snapshot does not have
+	records int // and that it has
 	given   atomic.Bool
 	ended   chan struct{}
 }
@@ -101,6 +104,7 @@ type saving struct {
 // saves is what is known of snapshots.
 type saves struct {
 	delayMicroseconds atomic.Int64 // see DelaySaves
+	withRecords       atomic.Bool  // see SaveRecords
 
 	mu      sync.Mutex
 	now     *saving // nil: none is being written
@@ -185,6 +189,8 @@ func (k *Core) runSave(x *saving) error {
 	switch {
 	case err != nil:
 		k.Process.LogAt(logWarning, "the snapshot was not written: "+err.Error())
+	case x.records > 0:
+		k.Process.LogAt(logNotice, fmt.Sprintf("DB saved on disk; whoever has the file reads the memory records in it (%d)", x.records))
 	case x.left > 0:
 		k.Process.LogAt(logNotice, fmt.Sprintf("DB saved on disk; %d memory records are in the store alone", x.left))
 	default:
@@ -273,6 +279,9 @@ func (k *Core) unwanted(x *saving) bool {
 // DelaySaves has each key of a snapshot take so long, or, when negative, so many keys
 // a microsecond (rdb-key-save-delay): tests see snapshots being written.
 func (k *Core) DelaySaves(microseconds int64) { k.saves.delayMicroseconds.Store(microseconds) }
+
+// SaveRecords has snapshots have memory records, too (mem-rdb-records).
+func (k *Core) SaveRecords(on bool) { k.saves.withRecords.Store(on) }
 
 // delayLook is how often a delay looks whether it is still wanted.
 const delayLook = 10 * time.Millisecond

@@ -1,10 +1,12 @@
 package commands
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
 
+	"reminis/commands/grammar"
 	"reminis/engine"
 	"reminis/engine/dump"
 )
@@ -15,6 +17,8 @@ import (
 type SnapshotTarget interface {
 	// Function takes the code of a library.
 	Function(code []byte) error
+	// Note takes what is said beside the next key. It is valid during the call.
+	Note(note []byte) error
 	// Key takes a key; value is nil for a collection without elements. A deadline
 	// of 0 is none, and so are idleSeconds and frequency when they are negative.
 	// key and value are valid during the call.
@@ -33,7 +37,11 @@ type Loader struct {
 	core  *Core
 	tx    *engine.Tx // nil between two changes
 	bytes int        // of values in this change
+	note  []byte     // beside the next key; nil: none
+	set   *grammar.Grammar
 }
+
+var errTwice = errors.New("it comes twice")
 
 const (
 	// loadMaxEffects and loadMaxBytes are how much becomes one change, about.
@@ -46,22 +54,26 @@ const (
 // NewLoader begins to load. Close ends it.
 func (k *Core) NewLoader() *Loader { return &Loader{core: k, Log: func(string) {}} }
 
-// begin takes all locks, once the journal can take another change.
-func (l *Loader) begin() error {
-	if l.tx != nil {
-		return nil
-	}
+// ready waits until the journal can take another change.
+func (l *Loader) ready() error {
 	for {
 		err := l.core.Engine.Ready()
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, engine.ErrLagging) || l.core.WhenDurable == nil {
+		if err == nil || !errors.Is(err, engine.ErrLagging) || l.core.WhenDurable == nil {
 			return err
 		}
 		durable := make(chan struct{})
 		l.core.WhenDurable(func() { close(durable) })
 		<-durable
+	}
+}
+
+// begin takes all locks.
+func (l *Loader) begin() error {
+	if l.tx != nil {
+		return nil
+	}
+	if err := l.ready(); err != nil {
+		return err
 	}
 	l.tx = l.core.Engine.Begin()
 	l.tx.LockAll()
@@ -107,8 +119,41 @@ func (l *Loader) Function(code []byte) error {
 	return nil
 }
 
+// Note implements SnapshotTarget.
+func (l *Loader) Note(note []byte) error {
+	l.note = bytes.Clone(note)
+	return nil
+}
+
+// record makes a key the memory record that the note in front of it says.
+func (l *Loader) record(db int, key, note []byte, deadlineMs int64) error {
+	l.commit()
+	if err := l.ready(); err != nil {
+		return err
+	}
+	if l.set == nil {
+		l.set = memSetGrammar()
+	}
+	tx := l.core.Engine.Begin()
+	defer tx.Done()
+	tx.DB = db
+	tx.LockKeys([][]byte{key})
+	defer tx.Commit()
+	if deadlineMs != 0 && deadlineMs <= tx.NowMs() {
+		l.Expired++
+		return nil
+	}
+	if tx.Exists(key) && !l.Merge {
+		return errTwice
+	}
+	l.Keys++
+	return restoreRecord(tx, &restoreParams{key: key, idleSeconds: -1, frequency: -1}, l.set, note, deadlineMs)
+}
+
 // Key implements SnapshotTarget.
 func (l *Loader) Key(db int, key []byte, value *dump.Value, deadlineMs, idleSeconds, frequency int64) error {
+	note := l.note
+	l.note = nil
 	if db >= l.core.Engine.Databases() {
 		return fmt.Errorf("it is in database %d, this server has %d (directive databases)", db, l.core.Engine.Databases())
 	}
@@ -117,6 +162,9 @@ func (l *Loader) Key(db int, key []byte, value *dump.Value, deadlineMs, idleSeco
 		name := strconv.Quote(string(key[:min(len(key), loggedKeyBytes)]))
 		l.Log("skipping empty key: " + name[1:len(name)-1]) // as Redis does, but on one line
 		return nil
+	}
+	if note != nil {
+		return l.record(db, key, note, deadlineMs)
 	}
 	if err := l.begin(); err != nil {
 		return err
@@ -132,7 +180,7 @@ func (l *Loader) Key(db int, key []byte, value *dump.Value, deadlineMs, idleSeco
 	l.tx.Next()
 	if l.tx.Exists(key) {
 		if !l.Merge {
-			return errors.New("it comes twice")
+			return errTwice
 		}
 		l.tx.Delete(key)
 	}

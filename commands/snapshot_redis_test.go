@@ -133,3 +133,35 @@ func TestSnapshotsTravel(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordsTravelAsStrings: a Redis has the value of each record, and its deadline.
+func TestRecordsTravelAsStrings(t *testing.T) {
+	redis := redisClient{redistest.Start(t)}
+	folder := strings.Split(redis.say("CONFIG", "GET", "dir"), "\r\n")[4]
+	s, c := newTestClient(t)
+	s.core.Store = nil
+	s.core.SaveRecords(true)
+	fillRecords(t, c)
+	c.say("PEXPIREAT", "app:u1:s1:turn", "4000000000000")
+	if got := c.say("SAVE"); got != "+OK\r\n" {
+		t.Fatal(got)
+	}
+	file := filepath.Join(folder, "dump.rdb")
+	if err := os.WriteFile(file, s.snapshots.data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("redis-check-rdb", file).CombinedOutput(); err != nil {
+		t.Errorf("redis-check-rdb: %v\n%s", err, out)
+	}
+	if got := redis.say("DEBUG", "RELOAD", "NOSAVE"); got != "+OK\r\n" {
+		t.Fatal(got)
+	}
+	for line, want := range map[string]string{
+		"GET app:u1:profile:name": "$14\r\n{\"name\":\"Ada\"}\r\n", "GET app:u1:s1:turn": "$10\r\nplain text\r\n",
+		"GET app:u2:notes:n": "$15\r\n[1,2.5,\"three\"]\r\n", "PEXPIRETIME app:u1:s1:turn": ":4000000000000\r\n", "DBSIZE": ":3\r\n",
+	} {
+		if got := redis.say(strings.Fields(line)...); got != want {
+			t.Errorf("%s: %q, not %q", line, got, want)
+		}
+	}
+}

@@ -398,3 +398,57 @@ func TestLoaderRefuses(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// fillRecords writes memory records of several owners, kinds and databases, and says what
+// MEM.GET shows of each.
+func fillRecords(t *testing.T, c *testClient) (shown func(c interface{ say(words ...string) string }) []string) {
+	t.Helper()
+	lines := [][]string{
+		{"MEM.SET", "app:u1:profile:name", `{"name":"Ada"}`, "KIND", "profile", "CONFIDENCE", "0.75", "SOURCE", "user", "TAGS", "2", "a", "b"},
+		{"MEM.SET", "app:u1:s1:turn", "plain text", "TEXT", "KIND", "session", "ANCHOR", "what is found"},
+		{"MEM.SET", "app:u2:notes:n", `[1,2.5,"three"]`, "KIND", "semantic", "META", `{"k":1}`, "PIN"},
+	}
+	fillServer(t, c, lines)
+	return func(c interface{ say(words ...string) string }) (all []string) {
+		for _, line := range lines {
+			all = append(all, c.say("MEM.GET", line[1], "META"))
+		}
+		return all
+	}
+}
+
+// TestRecordsInASnapshot: only where SaveRecords says so, and then with all that a record
+// is but its history.
+func TestRecordsInASnapshot(t *testing.T) {
+	s, c := newTestClient(t)
+	s.core.Store = nil
+	shown := fillRecords(t, c)
+	c.say("SET", "plain", "v")
+	if got := c.say("SAVE"); got != "+OK\r\n" || strings.Contains(string(s.snapshots.data), "Ada") {
+		t.Fatalf("%s: a record is in the file: %q", got, s.snapshots.data)
+	}
+	s.core.SaveRecords(true)
+	if got := c.say("SAVE"); got != "+OK\r\n" {
+		t.Fatal(got)
+	}
+	if log := fmt.Sprint(s.process.log); !strings.Contains(log, "the memory records in it (3)") {
+		t.Errorf("the log says nothing of it: %s", log)
+	}
+	other, d := newTestClient(t)
+	loader := other.core.NewLoader()
+	if err := s.snapshots.Read(loader); err != nil {
+		t.Fatal(err)
+	}
+	loader.Close()
+	if got, want := shown(d), shown(c); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("want %q\nhave %q", want, got)
+	}
+	if got := d.say("GET", "plain") + d.say("DBSIZE"); got != "$1\r\nv\r\n:4\r\n" || loader.Keys != 4 {
+		t.Errorf("%q of %d keys", got, loader.Keys)
+	}
+	again := other.core.NewLoader()
+	if err := s.snapshots.Read(again); !errors.Is(err, errTwice) {
+		t.Errorf("records that are there already: %v", err)
+	}
+	again.Close()
+}

@@ -10,14 +10,16 @@ import (
 )
 
 // This file owns what a snapshot has: all plain keys and the libraries of functions.
-// Memory records are not in it: a file in Redis's format has everything in the
-// clear, and stays where MEM.ERASE cannot reach it. It must not know files.
+// Memory records are in it only where SaveRecords says so: a file in Redis's format
+// has everything in the clear, and stays where MEM.ERASE cannot reach it. To a Redis they
+// are strings; the whole record is said beside each. It must not know files.
 //
 // With a store, a snapshot is of one moment, and nobody waits for it: its keys come
 // from rows. A row is an effect; those of a collection are applied to a scratch
 // engine, which makes the value of them that the key has. Without a store, BGSAVE
 // takes each shard of each database at its own moment, so that nobody waits for
 // more than one of them; SAVE takes all at one, and everybody waits, as in Redis.
+// Each record is of a moment of its own, after that.
 
 // dumpForm is how serialised strings are written.
 func (k *Core) dumpForm() dump.Form { return dump.Form{Plain: k.Engine.Limits.Uncompressed.Load()} }
@@ -35,6 +37,9 @@ func (k *Core) writeSnapshot(x *saving, w SnapshotWriter) (err error) {
 		err = k.writeMemory(out)
 	} else {
 		err = k.writeRows(out)
+	}
+	if err == nil && k.saves.withRecords.Load() {
+		err = k.writeRecords(out)
 	}
 	if err == nil && k.unwanted(x) {
 		err = errSaveAborted
@@ -68,15 +73,32 @@ type snapshotOutput struct {
 	usage  bool
 }
 
-func (o *snapshotOutput) key(db int, key, value []byte, deadlineMs int64) error {
+// database begins a database.
+func (o *snapshotOutput) database(db int) error {
 	if o.core.unwanted(o.saving) {
 		return errSaveAborted
 	}
-	if db != o.db {
-		o.db = db
-		if err := o.out.Database(db, o.saving.sizes[db][0], o.saving.sizes[db][1]); err != nil {
-			return err
-		}
+	if db == o.db {
+		return nil
+	}
+	o.db = db
+	return o.out.Database(db, o.saving.sizes[db][0], o.saving.sizes[db][1])
+}
+
+func (o *snapshotOutput) record(db int, key []byte, c carried) error {
+	if err := o.database(db); err != nil {
+		return err
+	}
+	if err := o.out.Note(c.note); err != nil {
+		return err
+	}
+	o.saving.records++
+	return o.key(db, key, c.value, c.deadlineMs)
+}
+
+func (o *snapshotOutput) key(db int, key, value []byte, deadlineMs int64) error {
+	if err := o.database(db); err != nil {
+		return err
 	}
 	idleSeconds, frequency := int64(-1), int64(-1)
 	if o.usage {
@@ -185,6 +207,38 @@ func (k *Core) writeMemory(out *snapshotOutput) error {
 		for i := range engine.Shards {
 			if err := k.writeShard(out, tx, db, i); err != nil {
 				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writeRecords writes the memory records.
+func (k *Core) writeRecords(out *snapshotOutput) error {
+	tx := k.Engine.Begin()
+	defer tx.Done()
+	tx.NoTouch = true
+	out.usage = false
+	for tx.DB = range k.Engine.Databases() {
+		for i := range engine.Shards {
+			var keys [][]byte
+			tx.LockShard(i)
+			tx.ShardKeys(i, func(key []byte, t engine.Type) {
+				if t == engine.TypeMemory {
+					keys = append(keys, bytes.Clone(key))
+				}
+			})
+			tx.Commit()
+			for n := range keys {
+				tx.LockKeys(keys[n : n+1])
+				c, ok := carry(tx, keys[n])
+				tx.Commit()
+				if !ok {
+					continue
+				}
+				if err := out.record(tx.DB, keys[n], c); err != nil {
+					return err
+				}
 			}
 		}
 	}

@@ -32,7 +32,7 @@ func ledgerSessions(held ...int64) (*Server, []*session) {
 
 type deafDriver struct{}
 
-func (deafDriver) deliver(*session)  {}
+func (deafDriver) deliver(*session) {}
 func (deafDriver) aside(run func()) { run() }
 
 func (s *Server) limitTo(limit int64) { s.evict(s.ledger.setLimit(limit, s.clients.List())) }

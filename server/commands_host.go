@@ -70,6 +70,7 @@ func Limit(config *Config, core *commands.Core) {
 		core.MakeRoom()
 		core.LimitTracked(next.TrackingKeysMax)
 		core.DelaySaves(next.SaveDelayMicroseconds)
+		core.SaveRecords(next.MemRDBRecords)
 		return nil
 	}
 	_ = apply(config.Settings())
@@ -81,6 +82,7 @@ func Limit(config *Config, core *commands.Core) {
 		"stream-node-max-entries", "stream-node-max-bytes",
 		"maxmemory", "maxmemory-policy", "maxmemory-samples",
 		"proto-max-bulk-len", "mem-consent", "tracking-table-max-keys", "rdb-key-save-delay",
+		"mem-rdb-records",
 		"notify-keyspace-events",
 		"min-replicas-to-write", "min-replicas-max-lag")
 }

@@ -29,6 +29,8 @@ var directives = []directive{
 		bind: func(s *Settings, v value) { s.MemMasterKeyEnv = v.text }},
 	{name: "mem-master-key-command", kind: text, flags: fixed,
 		bind: func(s *Settings, v value) { s.MemMasterKeyCommand = v.text }},
+	{name: "mem-rdb-records", kind: boolean, initial: "no",
+		bind: func(s *Settings, v value) { s.MemRDBRecords = v.on }},
 	{name: "mem-audit-file", kind: text, flags: fixed,
 		bind: func(s *Settings, v value) { s.MemAuditFile = v.text }},
 	{name: "mem-embedder-url", kind: text, flags: fixed,

@@ -205,7 +205,7 @@ func BenchmarkSession(b *testing.B) {
 // noDriver is told of mail and does nothing.
 type noDriver struct{}
 
-func (noDriver) deliver(*session)  {}
+func (noDriver) deliver(*session) {}
 func (noDriver) aside(run func()) { run() }
 
 // What is pushed reaches the output without an allocation and in its order, behind

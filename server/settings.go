@@ -84,6 +84,7 @@ type Settings struct {
 	// SnapshotSum says whether a snapshot has a checksum.
 	SnapshotSum           bool
 	SaveDelayMicroseconds int64 // for each key
+	MemRDBRecords         bool  // memory records are in snapshots
 	// Compressed says whether what goes to the disk as rows or in snapshots is
 	// compressed.
 	Compressed       bool

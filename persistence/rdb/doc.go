@@ -12,7 +12,8 @@
 //	0xFB keys, keys with a deadline   how many there are, about
 //	0xFC ms (64 bits), 0xFD s (32)    the deadline of the next key, little-endian
 //	0xF8 seconds, 0xF9 counter        how long it was not used, or how often it is (a byte)
-//	0xFA name value                   what the server that wrote it says of itself
+//	0xFA name value                   what the server that wrote it says of itself, or,
+//	                                  named reminis-record, of the next key
 //	0xF5 code                         a library of functions
 //	0xF4 slot, keys, deadlines        a slot of a cluster, of Redis 8; a hint
 //	type key value                    a key

@@ -27,6 +27,11 @@ func (l *list) Function(code []byte) error {
 	return l.refuse
 }
 
+func (l *list) Note(note []byte) error {
+	l.lines = append(l.lines, fmt.Sprintf("note %s", note))
+	return l.refuse
+}
+
 func (l *list) Key(db int, key []byte, value *dump.Value, deadlineMs, idleSeconds, frequency int64) error {
 	shown := "nothing"
 	if value != nil {
@@ -52,6 +57,7 @@ func whole(t testing.TB, options Options) (data []byte, lines []string) {
 	must(w.Aux("redis-ver", "7.0.15"))
 	must(w.Function([]byte("#!lua name=lib\nredis.register_function('f', function() return 1 end)")))
 	must(w.Database(0, 3, 1))
+	must(w.Note([]byte("of 12")))
 	must(w.Key([]byte("12"), form.AppendStringValue(nil, long), 0, -1, -1))
 	must(w.Key([]byte("late"), form.AppendStringValue(nil, []byte("-7")), 1_900_000_000_123, 77, -1))
 	must(w.Key([]byte("often"), form.AppendSet(nil, 2, func(yield func([]byte) bool) {
@@ -62,6 +68,7 @@ func whole(t testing.TB, options Options) (data []byte, lines []string) {
 	must(w.Close())
 	return out.Bytes(), []string{
 		"function #!lua name=lib\nredis.register_function('f', function() return 1 end)",
+		"note of 12",
 		fmt.Sprintf(`0 12 0 -1 -1: 0 %q [] [] []`, long),
 		`0 late 1900000000123 77 -1: 0 "-7" [] [] []`,
 		`0 often 0 -1 200: 2 "" [] ["a" "b"] []`,

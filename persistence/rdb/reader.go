@@ -29,6 +29,9 @@ var (
 type Target interface {
 	// Function takes the code of a library.
 	Function(code []byte) error
+	// Note takes what is said beside the key that comes next, as Writer.Note wrote it. It
+	// is valid during the call.
+	Note(note []byte) error
 	// Key takes a key. value is nil for a collection without elements, which old
 	// servers wrote. key and value are valid during the call. A deadline of 0 is
 	// none; idleSeconds and frequency are -1 when the file does not say.
@@ -119,10 +122,7 @@ func (r *reader) part() error {
 		}
 		return err
 	case partAux:
-		if _, err = r.String(); err == nil {
-			_, err = r.String()
-		}
-		return err
+		return r.aux()
 	case partFunction:
 		code, err := r.String()
 		if err == nil {
@@ -135,6 +135,20 @@ func (r *reader) part() error {
 		return fmt.Errorf("%w: data of a module", ErrContent)
 	}
 	return r.key(dump.Type(first[0]))
+}
+
+// aux reads a field of which only a note means anything here.
+func (r *reader) aux() error {
+	name, err := r.String()
+	if err != nil {
+		return err
+	}
+	isNote := string(name) == noteField
+	value, err := r.String()
+	if err == nil && isNote {
+		err = r.into.Note(value)
+	}
+	return err
 }
 
 func (r *reader) skipLengths(count int) error {

@@ -28,6 +28,8 @@ const (
 
 const (
 	magic = "REDIS"
+	// noteField is the name of the field that says something of the next key.
+	noteField = "reminis-record"
 	// version is that of Redis 7.0, versionMax the last that is read: of Redis 7.4.
 	version    = dump.Version
 	versionMax = dump.VersionMax
@@ -71,6 +73,13 @@ func NewWriter(out io.Writer, options Options) *Writer {
 func (w *Writer) Aux(name, value string) error {
 	w.buf = w.form.AppendString(append(w.buf, partAux), []byte(name))
 	w.buf = w.form.AppendString(w.buf, []byte(value))
+	return w.spill()
+}
+
+// Note writes what is said beside the next key, which a Redis passes over.
+func (w *Writer) Note(note []byte) error {
+	w.buf = w.form.AppendString(append(w.buf, partAux), []byte(noteField))
+	w.buf = w.form.AppendString(w.buf, note)
 	return w.spill()
 }
 
