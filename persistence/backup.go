@@ -86,8 +86,8 @@ func (l *layout) free(dir string) error {
 func (s *Store) copyJournal(to *layout) error {
 	s.journal.ioMu.Lock()
 	segments := s.journal.writer.snapshot()
+	durable := s.journal.Durable() // what becomes so later may not be in the segments as they are now
 	s.journal.ioMu.Unlock()
-	durable := s.journal.Durable()
 	var buf []byte
 	for i, segment := range segments {
 		limit := durable + 1

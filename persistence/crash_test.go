@@ -179,7 +179,9 @@ func TestCrashAtEveryOperation(t *testing.T) {
 		if err := crashWorkload(s, w, p, 75); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
+		s.ioMu.Lock() // the background makes spares
 		switches += int(s.writer.nextNumber)
+		s.ioMu.Unlock()
 		checkpoints += s.checkpoints.Load()
 		mustClose(t, s)
 		disk.whenever(func(int, errorfs.Op) error { return nil })
