@@ -133,7 +133,8 @@
 //
 // Of a record with a text of 200 bytes in memory, with a thousand to an owner, after
 // a restart: its item 280 bytes, its places in the trees by key and by document 49
-// and 48, its entry in the shard's table about 65, its share of the text index
+// and 48, its entry in the shard's table about 65 and the place that it leads to 32,
+// its share of the text index
 // 140 (postings and words 80, terms 27, the rest heads and orders). Until the next
 // checkpoint each change takes 280 more (its event, packed), and what it replaced
 // its item. An owner takes 1.3 KB, and as much while it has a cipher. The
@@ -141,6 +142,11 @@
 // resident 4.3 times with what the process takes anyway (64 MB of caches in 200,000
 // records). With ten records to an owner the text index is not made before a recall
 // asks for it: it would take 480 bytes for each.
+//
+// Trees of records that were written in order keep twice the memory that they need,
+// and records that were overwritten (tidy.go), until the server is idle: then 100,000
+// records of 200 bytes, each written twice, are resident in 4.4 times their text with
+// a thousand to an owner, in 4.6 times with ten.
 //
 // On disk a record and one version of history take 1,570 bytes: its row 290, a row for
 // each change 310, an event for each 330. They are sealed, so nothing can be

@@ -91,6 +91,8 @@ type Owner struct {
 	pinned btree.Map[uint64, item]
 	// profile are the records of that kind, by key.
 	profile itemTree
+	// untidy says that trees changed since they were tidied.
+	untidy bool
 	// tally counts the records.
 	tally    recordTally
 	sessions sessionIndex

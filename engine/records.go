@@ -488,6 +488,7 @@ func (o *Owner) unlist(it item) {
 // count keeps what is counted of records in step with one that came in the place of
 // another; nil: none.
 func (o *Owner) count(it, old item) {
+	o.untidy = true
 	if old != nil {
 		o.tally.count(old, -1)
 	}

@@ -426,6 +426,7 @@ func (w *recordWorld) pass() {
 
 // rare is what happens to whole databases.
 func (w *recordWorld) rare() {
+	w.e.Tidy()
 	tx := w.e.Begin()
 	db := w.r.IntN(recordDatabases)
 	tx.DB = db

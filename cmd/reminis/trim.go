@@ -91,6 +91,7 @@ func (p *process) trim(stop <-chan struct{}) {
 			if p.store != nil && p.engine.PendingBytes() > worthCheckpointBytes {
 				_ = p.store.Checkpoint() // noted for Stats and the log, and tried again
 			}
+			p.engine.Tidy()
 			debug.FreeOSMemory()
 		}
 	}
