@@ -26,6 +26,11 @@ func (t *Table) Check() error {
 	if t.entries > 0 && t.shared.buckets.Load() != t.buckets.count {
 		return fmt.Errorf("table: %d buckets published, %d there", t.shared.buckets.Load(), t.buckets.count)
 	}
+	if t.last.at != nil {
+		if _, _, e := t.find(t.lastHash, t.last.Key()); e != t.last {
+			return fmt.Errorf("table: the entry that was found last is another")
+		}
+	}
 	return c.store()
 }
 

@@ -26,6 +26,7 @@ const (
 // Entry of the table is invalid afterwards.
 func (t *Table) maintain() {
 	s := &t.store
+	t.last = Entry{}
 	if s.victim == 0 {
 		if s.dead*deadPerLive <= s.live || s.dead <= minDead {
 			s.debt = 0

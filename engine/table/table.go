@@ -32,6 +32,10 @@ type Table struct {
 	overflow bucketArray
 	store    store
 	moving   []detached // scratch of split and merge
+	// last is the entry that Get has found last, if nothing has changed since: the same
+	// key is often asked for again at once.
+	last     Entry
+	lastHash uint64
 
 	shared shared
 }
@@ -81,7 +85,11 @@ func (t *Table) Stats() Stats {
 
 // Get returns the entry of key, whose Hash is hash. It does not allocate.
 func (t *Table) Get(hash uint64, key []byte) (Entry, bool) {
+	if t.lastHash == hash && t.last.at != nil && t.last.keyIs(key) {
+		return t.last, true
+	}
 	_, _, e := t.find(hash, key)
+	t.last, t.lastHash = e, hash
 	return e, e.at != nil
 }
 
@@ -228,7 +236,7 @@ func (t *Table) isSmall() bool {
 func (t *Table) Clear() {
 	t.shared.buckets.Store(0)
 	t.shared.view.Store(nil)
-	t.entries, t.mask, t.held = 0, 0, 0
+	t.entries, t.mask, t.held, t.last = 0, 0, 0, Entry{}
 	t.buckets.release(t.store.pool)
 	t.overflow.release(t.store.pool)
 	t.store.releaseAll()
