@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"reminis/engine/effect"
 	"reminis/engine/table"
 )
 
@@ -125,7 +126,8 @@ func Open(o Options) *Engine {
 	e := &Engine{clock: o.Clock, journal: o.Journal, archive: o.Archive, eraser: o.Eraser, pool: o.Pool, nDB: o.Databases}
 	e.Limits.reset()
 	e.Limits.GateAll.Store(o.GateAll)
-	e.txs.New = func() any { return &Tx{e: e} }
+	_, unkept := o.Journal.(*memoryJournal)
+	e.txs.New = func() any { return &Tx{e: e, batch: effect.Batch{Unkept: unkept}} }
 	for i := range e.shards {
 		e.shards[i].spaces = make([]atomic.Pointer[keyspace], o.Databases)
 	}

@@ -283,7 +283,11 @@ func (tx *Tx) emit(x *effect.Effect) {
 		return
 	}
 	tx.apply(x)
-	if !tx.replaying {
+	switch {
+	case tx.replaying:
+	case tx.batch.Unkept:
+		tx.batch.Add(x) // what nobody reads need not be sealed
+	default:
 		tx.batch.Add(tx.sealed(x))
 	}
 }

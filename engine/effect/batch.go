@@ -25,6 +25,9 @@ type Batch struct {
 	// Durable says that no reply may leave before this batch is fsynced,
 	// whatever the setting for plain keys.
 	Durable bool
+	// Unkept says that nobody reads the effects: Add only counts them. It survives
+	// Reset.
+	Unkept bool
 
 	count   int
 	body    []byte
@@ -38,7 +41,7 @@ func (b *Batch) Reset() {
 	if cap(body) > 1<<20 {
 		body = nil
 	}
-	*b = Batch{body: body}
+	*b = Batch{body: body, Unkept: b.Unkept}
 }
 
 // Len is the number of effects.
@@ -56,6 +59,22 @@ const sameKey = 0x80
 
 // Add appends a copy of e. It panics on a kind that has no declared shape.
 func (b *Batch) Add(e *Effect) {
+	if !b.Skip() {
+		b.encode(e)
+		b.count++
+	}
+}
+
+// Skip counts an effect that need not be made, because the batch is Unkept, and says
+// whether it is.
+func (b *Batch) Skip() bool {
+	if b.Unkept {
+		b.count++
+	}
+	return b.Unkept
+}
+
+func (b *Batch) encode(e *Effect) {
 	set, ok := fieldsOf(e.Kind)
 	if !ok {
 		panic(fmt.Sprintf("effect: kind %d has no shape", e.Kind))
@@ -65,14 +84,13 @@ func (b *Batch) Add(e *Effect) {
 	from := len(b.body)
 	b.body = binary.AppendUvarint(b.body, uint64(e.DB))
 	b.body = appendBytes(b.body, e.Key)
-	if b.count > 0 && bytes.Equal(b.body[from:], b.body[b.keyFrom:b.keyTo]) {
+	if b.keyTo > 0 && bytes.Equal(b.body[from:], b.body[b.keyFrom:b.keyTo]) {
 		b.body[at] |= sameKey
 		b.body = b.body[:from]
 	} else {
 		b.keyFrom, b.keyTo = from, len(b.body)
 	}
 	b.body = appendFields(b.body, e, set)
-	b.count++
 }
 
 func appendFields(dst []byte, e *Effect, set fieldSet) []byte {

@@ -99,6 +99,21 @@ func TestSameKeyIsNamedOnce(t *testing.T) {
 	}
 }
 
+// What nobody reads is counted and not encoded, from one batch to the next.
+func TestUnkeptBatchOnlyCounts(t *testing.T) {
+	b := Batch{Unkept: true}
+	for range 2 {
+		b.Add(&samples[0])
+		if !b.Skip() || b.Len() != 2 || b.SizeBytes() != 0 {
+			t.Fatalf("%d effects of %d bytes", b.Len(), b.SizeBytes())
+		}
+		b.Reset()
+	}
+	if kept := new(Batch); kept.Skip() || kept.Len() != 0 {
+		t.Fatal("a batch that is kept is skipped")
+	}
+}
+
 // Kind numbers are on disk: this list may only grow.
 func TestKindNumbersAreStable(t *testing.T) {
 	want := map[Kind]uint8{KeyDelete: 1, DeadlineSet: 2, StringSet: 3, StringSplice: 4, HashSet: 5, HashDelete: 6,
