@@ -51,6 +51,7 @@ type Element = listpack.Element
 // List is a list as a transaction reads it, valid until its next write to it. The
 // zero List is empty: a key that does not exist.
 type List struct {
+	ks    *keyspace
 	pack  listpack.Run // the only block of a packed list
 	count int
 	big   *sequence.Sequence
@@ -70,10 +71,10 @@ func listOf(ks *keyspace, x table.Entry) (List, error) {
 	switch x.Kind() {
 	case kindListPack:
 		run, count := packedRun(x.Value())
-		return List{pack: run, count: count}, nil
+		return List{ks: ks, pack: run, count: count}, nil
 	case kindList:
 		blocks := ks.objects.all[objectRef(x.Value())].(*list).blocks
-		return List{big: blocks, count: blocks.Len()}, nil
+		return List{ks: ks, big: blocks, count: blocks.Len()}, nil
 	}
 	return List{}, ErrWrongType
 }
@@ -91,10 +92,10 @@ func packedRun(value []byte) (run listpack.Run, count int) {
 }
 
 // Len is the number of elements.
-func (l List) Len() int { return l.count }
+func (l *List) Len() int { return l.count }
 
 // Get is the element at index, counted from 0.
-func (l List) Get(index int) (x Element, ok bool) {
+func (l *List) Get(index int) (x Element, ok bool) {
 	if index < 0 || index >= l.count {
 		return Element{}, false
 	}
@@ -104,7 +105,7 @@ func (l List) Get(index int) (x Element, ok bool) {
 }
 
 // Range visits count elements from the one at index first on; there are so many.
-func (l List) Range(first, count int, visit func(x Element)) {
+func (l *List) Range(first, count int, visit func(x Element)) {
 	if count == 0 {
 		return
 	}
@@ -126,7 +127,7 @@ func (l List) Range(first, count int, visit func(x Element)) {
 
 // RangeBack visits count elements from the one at index last on towards the
 // front; there are so many.
-func (l List) RangeBack(last, count int, visit func(x Element)) {
+func (l *List) RangeBack(last, count int, visit func(x Element)) {
 	if count == 0 {
 		return
 	}
@@ -149,7 +150,7 @@ func (l List) RangeBack(last, count int, visit func(x Element)) {
 
 // Match visits the indexes of the elements that equal text, in order, until visit
 // returns false. It looks at no more than limit elements.
-func (l List) Match(text []byte, limit int, visit func(index int) bool) {
+func (l *List) Match(text []byte, limit int, visit func(index int) bool) {
 	m := listpack.NewMatcher(text)
 	index := 0
 	for b := l.first(); !b.none(); b = l.next(b) {
@@ -164,7 +165,7 @@ func (l List) Match(text []byte, limit int, visit func(index int) bool) {
 }
 
 // MatchBack is Match from the last element on towards the front.
-func (l List) MatchBack(text []byte, limit int, visit func(index int) bool) {
+func (l *List) MatchBack(text []byte, limit int, visit func(index int) bool) {
 	m := listpack.NewMatcher(text)
 	index := l.count - 1
 	for b := l.last(); !b.none(); b = l.prev(b) {
@@ -189,7 +190,7 @@ type block struct {
 // none says whether there is no such block: every other has elements.
 func (b block) none() bool { return b.count == 0 }
 
-func (l List) block(p sequence.Place) block {
+func (l *List) block(p sequence.Place) block {
 	if p.None() {
 		return block{}
 	}
@@ -197,7 +198,7 @@ func (l List) block(p sequence.Place) block {
 }
 
 // run is the elements of a block.
-func (l List) run(b block) listpack.Run {
+func (l *List) run(b block) listpack.Run {
 	if l.big == nil {
 		return l.pack
 	}
@@ -205,36 +206,51 @@ func (l List) run(b block) listpack.Run {
 }
 
 // blockAt is the block that holds the element at index, and the index within it.
-func (l List) blockAt(index int) (b block, within int) {
+func (l *List) blockAt(index int) (b block, within int) {
 	if l.big == nil {
 		return l.first(), index
+	}
+	// Most changes are at an end.
+	if b := l.first(); index < b.count {
+		return b, index
+	}
+	if b := l.last(); index >= l.count-b.count {
+		return b, index - (l.count - b.count)
 	}
 	p, within := l.big.At(index)
 	return l.block(p), within
 }
 
-func (l List) first() block {
+func (l *List) first() block {
 	if l.big == nil {
 		return block{name: firstBlock, count: l.count, sizeBytes: len(l.pack)}
 	}
 	return l.block(l.big.First())
 }
 
-func (l List) last() block {
+func (l *List) last() block {
 	if l.big == nil {
 		return l.first()
 	}
 	return l.block(l.big.Last())
 }
 
-func (l List) next(b block) block {
+// end is the first block or the last.
+func (l *List) end(front bool) block {
+	if front {
+		return l.first()
+	}
+	return l.last()
+}
+
+func (l *List) next(b block) block {
 	if l.big == nil {
 		return block{}
 	}
 	return l.block(l.big.Next(b.place))
 }
 
-func (l List) prev(b block) block {
+func (l *List) prev(b block) block {
 	if l.big == nil {
 		return block{}
 	}

@@ -35,6 +35,13 @@ func (tx *Tx) applyListSplice(db int, x *effect.Effect) {
 	}
 }
 
+// applySplice is what a live transaction makes of a ListSplice that names a block of a
+// list which it reads, and which stays large.
+func (l *List) applySplice(key []byte, b *block, x *splice) {
+	l.big.Splice(b.place, x.offset, x.removed, x.added, b.count+x.count)
+	l.ks.changed(key)
+}
+
 func (tx *Tx) applyListDrop(db int, x *effect.Effect) {
 	edit := tx.editList(tx.entry(db, x.Key))
 	name := blockName(x.Field)

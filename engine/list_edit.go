@@ -21,11 +21,8 @@ import (
 func (tx *Tx) ListPush(key []byte, l List, front bool, values [][]byte) (length int) {
 	length = l.Len() + len(values)
 	for ; len(values) > 0; l = tx.listOf(key) {
-		end := l.last()
-		if front {
-			end = l.first()
-		}
-		taken := fitting(values, end)
+		end := l.end(front)
+		taken := fitting(values, &end)
 		if taken == 0 {
 			name, ok := beyond(end.name, front)
 			if end.none() {
@@ -36,13 +33,13 @@ func (tx *Tx) ListPush(key []byte, l List, front bool, values [][]byte) (length 
 				continue
 			}
 			end = block{name: name}
-			taken = max(1, fitting(values, end))
+			taken = max(1, fitting(values, &end))
 		}
 		offset := end.sizeBytes
 		if front {
 			offset = 0
 		}
-		tx.spliceList(key, end.name, offset, 0, tx.packValues(values[:taken], front))
+		tx.spliceBlock(key, &l, &end, &splice{offset: offset, added: tx.packValues(values[:taken], front), count: taken})
 		if values = values[taken:]; len(values) == 0 {
 			break
 		}
@@ -61,14 +58,14 @@ func (tx *Tx) ListInsert(key []byte, index int, value []byte) {
 			return
 		}
 		b, within := l.blockAt(index)
-		fits := fitting(one[:], b) > 0
+		fits := fitting(one[:], &b) > 0
 		if within > 0 && !fits {
-			tx.splitBlock(key, l, b, within, listpack.ElementBytes(value))
+			tx.splitBlock(key, &l, b, within, listpack.ElementBytes(value))
 			continue
 		}
 		if within == 0 {
 			before := l.prev(b)
-			if fitting(one[:], before) > 0 {
+			if fitting(one[:], &before) > 0 {
 				b, within = before, before.count
 			} else if !fits {
 				name, ok := between(before.name, b.name)
@@ -115,13 +112,13 @@ func (tx *Tx) ListRemove(key []byte, l List, first, count int) (length int) {
 		tx.emit(&effect.Effect{Kind: effect.KeyDelete, DB: uint32(tx.DB), Key: key, Number: int64(effect.Deleted)})
 		return length
 	}
-	b, removed := tx.removeWithin(key, l, first+count, count)
-	atEnd := first == 0 || first == length
-	if removed == count && atEnd && (l.big == nil || !b.small()) {
+	b, removed := tx.removeWithin(key, &l, first+count, count)
+	if removed == count && (l.big == nil || !b.none() && (first == 0 && !l.joinsNext(b) || first == length && !l.joinsPrev(b))) {
 		return length // as most pops do, it leaves nothing to be joined
 	}
 	for count -= removed; count > 0; count -= removed {
-		_, removed = tx.removeWithin(key, tx.listOf(key), first+count, count)
+		l = tx.listOf(key)
+		_, removed = tx.removeWithin(key, &l, first+count, count)
 	}
 	tx.joinBlocks(key, first)
 	return length
@@ -129,7 +126,7 @@ func (tx *Tx) ListRemove(key []byte, l List, first, count int) (length int) {
 
 // removeWithin removes those of the count elements before index limit that are in
 // the block of the last of them. It returns what is left of the block.
-func (tx *Tx) removeWithin(key []byte, l List, limit, count int) (left block, removed int) {
+func (tx *Tx) removeWithin(key []byte, l *List, limit, count int) (left block, removed int) {
 	b, within := l.blockAt(limit - 1)
 	removed = min(count, within+1)
 	if removed == b.count {
@@ -142,7 +139,7 @@ func (tx *Tx) removeWithin(key []byte, l List, limit, count int) (left block, re
 	for range removed {
 		from = run.Prev(from)
 	}
-	tx.spliceList(key, b.name, from, end-from, nil)
+	tx.spliceBlock(key, l, &b, &splice{offset: from, removed: end - from, count: -removed})
 	b.count, b.sizeBytes = b.count-removed, b.sizeBytes-(end-from)
 	return b, removed
 }
@@ -157,10 +154,37 @@ func (tx *Tx) listOf(key []byte) List {
 	return l
 }
 
+// splice is bytes of a block that others replace, and by how much its number of
+// elements changes.
+type splice struct {
+	offset, removed int
+	added           []byte
+	count           int
+}
+
+// spliceBlock is spliceList for a block that the caller has found in l: nothing is
+// looked up or counted again.
+func (tx *Tx) spliceBlock(key []byte, l *List, b *block, x *splice) {
+	if b.place.None() || x.removed > 0 && l.big.Blocks() == 1 { // it may become a packed list
+		tx.spliceList(key, b.name, x.offset, x.removed, x.added)
+		return
+	}
+	l.applySplice(key, b, x)
+	if !tx.batch.Skip() {
+		e := tx.listSplice(key, b.name, x.offset, x.removed, x.added)
+		tx.batch.Add(&e)
+	}
+}
+
 func (tx *Tx) spliceList(key []byte, name uint64, offset, removedBytes int, added []byte) {
+	e := tx.listSplice(key, name, offset, removedBytes, added)
+	tx.emit(&e)
+}
+
+func (tx *Tx) listSplice(key []byte, name uint64, offset, removedBytes int, added []byte) effect.Effect {
 	binary.BigEndian.PutUint64(tx.blockName[:], name)
-	tx.emit(&effect.Effect{Kind: effect.ListSplice, DB: uint32(tx.DB), Key: key, Field: tx.blockName[:],
-		Number: int64(offset), Count: int64(removedBytes), Value: added})
+	return effect.Effect{Kind: effect.ListSplice, DB: uint32(tx.DB), Key: key, Field: tx.blockName[:],
+		Number: int64(offset), Count: int64(removedBytes), Value: added}
 }
 
 func (tx *Tx) dropBlock(key []byte, name uint64) {
@@ -191,7 +215,7 @@ func (tx *Tx) keepElements(run []byte) {
 }
 
 // fitting is how many of values a block has room for.
-func fitting(values [][]byte, b block) (n int) {
+func fitting(values [][]byte, b *block) (n int) {
 	sizeBytes := b.sizeBytes
 	for n < len(values) && b.count+n < blockMaxElements {
 		if sizeBytes += listpack.ElementBytes(values[n]); sizeBytes > blockMaxBytes {
@@ -222,7 +246,7 @@ func between(low, high uint64) (name uint64, ok bool) {
 
 // splitBlock makes b two, near its middle, or at the element within if what is
 // about to be put there takes so many bytes that no half has room for it.
-func (tx *Tx) splitBlock(key []byte, l List, b block, within, addedBytes int) {
+func (tx *Tx) splitBlock(key []byte, l *List, b block, within, addedBytes int) {
 	name, ok := beyond(b.name, false)
 	if next := l.next(b); !next.none() {
 		name, ok = between(b.name, next.name)
@@ -257,6 +281,14 @@ func joinable(b, c block) bool {
 	return b.sizeBytes+c.sizeBytes <= blockMaxBytes*3/4 && b.count+c.count <= blockMaxElements*3/4
 }
 
+// joinsNext says whether b, the first block, should become one with another.
+func (l *List) joinsNext(b block) bool { return b.small() && l.joins(b, l.next(b)) }
+
+// joinsPrev is joinsNext for the last block.
+func (l *List) joinsPrev(b block) bool { return b.small() && l.joins(b, l.prev(b)) }
+
+func (l *List) joins(b, c block) bool { return c.none() || joinable(b, c) }
+
 // joinBlocks keeps blocks around index from becoming many and small, after
 // elements were removed or became shorter there. A list of one small block is a
 // packed one again.
@@ -275,9 +307,9 @@ func (tx *Tx) joinBlocks(key []byte, index int) {
 	before, behind := l.prev(b), l.next(b)
 	switch {
 	case !before.none() && joinable(before, b):
-		tx.joinPair(key, l, before, b)
+		tx.joinPair(key, &l, before, b)
 	case !behind.none() && joinable(b, behind):
-		tx.joinPair(key, l, b, behind)
+		tx.joinPair(key, &l, b, behind)
 	case before.none() && behind.none() && b.name != firstBlock:
 		run := append(tx.elements[:0], l.run(b)...)
 		tx.keepElements(run)
@@ -287,7 +319,7 @@ func (tx *Tx) joinBlocks(key []byte, index int) {
 }
 
 // joinPair moves the smaller of two neighbours into the other.
-func (tx *Tx) joinPair(key []byte, l List, left, right block) {
+func (tx *Tx) joinPair(key []byte, l *List, left, right block) {
 	into, from, offset := left, right, left.sizeBytes
 	if left.sizeBytes < right.sizeBytes {
 		into, from, offset = right, left, 0
@@ -334,7 +366,7 @@ func (tx *Tx) renameBlocks(key []byte, b block) {
 
 // gapAround is how far apart count blocks would be, from first to last, and the
 // name before them.
-func (l List) gapAround(first, last block, count uint64) (low, gap uint64) {
+func (l *List) gapAround(first, last block, count uint64) (low, gap uint64) {
 	low, high := uint64(0), uint64(math.MaxUint64)
 	if before := l.prev(first); !before.none() {
 		low = before.name

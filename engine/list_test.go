@@ -289,7 +289,8 @@ func TestListWritesLittle(t *testing.T) {
 	for range 3000 {
 		before := len(g.tape.batches)
 		g.do(func(tx *Tx) {
-			n := tx.listOf(listKey).Len()
+			l := tx.listOf(listKey)
+			n := l.Len()
 			switch at := g.r.IntN(n); g.r.IntN(5) {
 			case 0:
 				tx.ListPush(listKey, tx.listOf(listKey), true, values[:1])

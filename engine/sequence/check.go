@@ -21,6 +21,14 @@ func (s *Sequence) Check() error {
 	if int(s.numbers)-len(s.freeNumbers) != c.blocks {
 		return fmt.Errorf("sequence: %d of %d numbers are free with %d blocks", len(s.freeNumbers), s.numbers, c.blocks)
 	}
+	if s.total != s.root.count() {
+		return fmt.Errorf("sequence: %d elements in the tree, %d counted", s.root.count(), s.total)
+	}
+	for _, x := range s.opened {
+		if x.number != 0 && x.value != s.find(x.number) {
+			return fmt.Errorf("sequence: block %d is not where it was opened", x.number)
+		}
+	}
 	return s.blocks.Check()
 }
 

@@ -12,21 +12,26 @@ import (
 // the first of all when that is nowhere. Its key lies between those of its
 // neighbours.
 func (s *Sequence) Insert(after Place, key uint64, count int, block []byte) Place {
+	room := len(block)
 	if s.Blocks() > 1 && (after.None() || after == s.Last()) {
-		// What was an end is one no longer: it grows seldom now.
+		// What was an end is one no longer: it grows seldom now. The new one is
+		// likely to become as large.
 		end := after
 		if end.None() {
 			end = s.First()
 		}
 		s.trim(end)
+		if s.Blocks() >= longBlocks {
+			room = max(room, min(s.BlockBytes(end), roomMaxBytes*2))
+		}
 	}
 	x := entry{key: key, count: count, number: s.takeNumber(), size: uint32(len(block))}
-	s.store(x.number, len(block), block)
+	s.store(x.number, room, block)
 	at := Place{leaf: after.leaf, slot: after.slot + 1}
 	if after.None() {
 		at = s.root.first()
 	}
-	addUp(at.leaf, count)
+	s.addUp(at.leaf, count)
 	at.leaf, at.slot = s.insertEntry(at.leaf, at.slot, x)
 	return at
 }
@@ -37,8 +42,9 @@ func (s *Sequence) Delete(p Place) Place {
 	x := *p.entry()
 	name := nameOf(x.number)
 	s.blocks.Delete(table.Hash(name[:]), name[:])
+	s.opened = [openedMax]opened{}
 	s.freeNumbers = append(s.freeNumbers, x.number)
-	addUp(p.leaf, -x.count)
+	s.addUp(p.leaf, -x.count)
 	return s.deleteEntry(p, s.Next(p))
 }
 
@@ -48,14 +54,14 @@ func (s *Sequence) Splice(p Place, offset, removed int, added []byte, count int)
 	x := p.entry()
 	size := int(x.size) - removed + len(added)
 	value := s.value(x.number).Value()
-	slack := slackFor(size)
-	if p == s.Last() || p == s.First() {
-		slack = endSlackFor(size)
-	}
-	if tail := value[offset+removed : x.size]; size <= len(value) && len(value) <= size+2*slack {
+	if tail := value[offset+removed : x.size]; size <= len(value) && (len(added) >= removed || s.mayHave(p, len(value), size)) {
 		copy(value[offset+len(added):], tail)
 		copy(value[offset:], added)
 	} else {
+		slack := slackFor(size)
+		if s.isEnd(p) {
+			slack = endSlackFor(size)
+		}
 		// A copy, because the table may move blocks before it stores one. Most
 		// blocks fit the stack.
 		var short [4096]byte
@@ -66,7 +72,7 @@ func (s *Sequence) Splice(p Place, offset, removed int, added []byte, count int)
 		s.store(x.number, size+slack, block)
 	}
 	x.size = uint32(size)
-	addUp(p.leaf, count-x.count)
+	s.addUp(p.leaf, count-x.count)
 	x.count = count
 }
 
@@ -82,6 +88,17 @@ func slackFor(size int) int { return min(max(size/8, roomMinBytes), roomMaxBytes
 // endSlackFor is slackFor of the first and the last block: most of what is added
 // comes there, and two blocks weigh little.
 func endSlackFor(size int) int { return min(max(size, roomMinBytes), roomMaxBytes) }
+
+// longBlocks is from how many blocks on a sequence is long: the room of its two ends
+// does not count.
+const longBlocks = 32
+
+// mayHave says whether the block at p, of a size, may stay where it has that room.
+func (s *Sequence) mayHave(p Place, room, size int) bool {
+	return room <= size+2*slackFor(size) || s.isEnd(p) && (room <= size+2*endSlackFor(size) || s.Blocks() >= longBlocks)
+}
+
+func (s *Sequence) isEnd(p Place) bool { return p == s.Last() || p == s.First() }
 
 // trim gives a block's room back.
 func (s *Sequence) trim(p Place) {
@@ -131,14 +148,17 @@ func (s *Sequence) takeNumber() uint32 {
 func (s *Sequence) store(number uint32, room int, block []byte) {
 	name := nameOf(number)
 	value, _ := s.blocks.Put(table.Hash(name[:]), name[:], 0, 0, room)
+	s.opened = [openedMax]opened{}
+	s.opened[number%openedMax] = opened{number, value}
 	copy(value.Value(), block)
 }
 
 // addUp adds to the counts of all nodes that n is below, and of n in its parent.
-func addUp(n *node, count int) {
+func (s *Sequence) addUp(n *node, count int) {
 	if count == 0 {
 		return
 	}
+	s.total += count
 	for ; n.parent != nil; n = n.parent {
 		n.parent.entries[n.slot].count += count
 	}

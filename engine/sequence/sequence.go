@@ -19,9 +19,22 @@ type Sequence struct {
 	blocks *table.Table // by number; a value has room beyond the block's size
 	root   *node
 	nodes  int
+	total  int // elements
+	// opened are blocks that were looked at lately, where they lie in the table: it
+	// moves none of them until it is changed.
+	opened [openedMax]opened
 
 	numbers     uint32 // block numbers ever used
 	freeNumbers []uint32
+}
+
+// openedMax is how many blocks are remembered: those at both ends, mostly.
+const openedMax = 4
+
+// opened is a block by its number; 0 is none.
+type opened struct {
+	number uint32
+	value  table.Entry
 }
 
 // node is a leaf, whose entries are blocks, or has entries that are nodes. Only
@@ -60,7 +73,7 @@ func New(pool *table.Pool) *Sequence {
 }
 
 // Len is the number of elements.
-func (s *Sequence) Len() int { return s.root.count() }
+func (s *Sequence) Len() int { return s.total }
 
 // Blocks is the number of blocks.
 func (s *Sequence) Blocks() int { return s.blocks.Len() }
@@ -97,6 +110,14 @@ func (s *Sequence) block(x *entry) []byte {
 }
 
 func (s *Sequence) value(number uint32) table.Entry {
+	at := &s.opened[number%openedMax]
+	if at.number != number {
+		*at = opened{number, s.find(number)}
+	}
+	return at.value
+}
+
+func (s *Sequence) find(number uint32) table.Entry {
 	name := nameOf(number)
 	value, ok := s.blocks.Get(table.Hash(name[:]), name[:])
 	if !ok {
