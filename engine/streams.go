@@ -195,7 +195,10 @@ func (s *streamObject) eachBack(first, last stream.ID, visit func(e *stream.Entr
 // Stream is a stream as a transaction reads it, valid until its next write to it.
 // The zero Stream is a key that does not exist, which is not the same as an empty
 // stream.
-type Stream struct{ s *streamObject }
+type Stream struct {
+	s  *streamObject
+	ks *keyspace
+}
 
 // Stream reads the stream key: the zero Stream when key does not exist,
 // ErrWrongType when it holds another type.
@@ -207,7 +210,7 @@ func (tx *Tx) Stream(key []byte) (Stream, error) {
 	if x.Kind() != kindStream {
 		return Stream{}, ErrWrongType
 	}
-	return Stream{ks.objects.all[objectRef(x.Value())].(*streamObject)}, nil
+	return Stream{ks.objects.all[objectRef(x.Value())].(*streamObject), ks}, nil
 }
 
 // Exists says whether there is a stream.

@@ -21,6 +21,10 @@ func (tx *Tx) AppendStream(key []byte, s Stream, id stream.ID, pairs [][]byte) {
 	}
 	first, offset := id, 0
 	if i := len(o.index) - 1; i >= 0 && tx.roomInBlock(o, i, pairs) {
+		if o.index[i].open && o.meta.added != o.added()+1 {
+			tx.appendToOpen(key, s, id, pairs)
+			return
+		}
 		block := o.bytes(i)
 		first, offset = o.index[i].first, len(block)
 		tx.buf = stream.AppendEntry(tx.buf[:0], block, first, id, pairs)
@@ -37,6 +41,18 @@ func (tx *Tx) AppendStream(key []byte, s Stream, id stream.ID, pairs [][]byte) {
 	tx.appended = appended{}
 	if s.s != nil && o.lastID() != id {
 		tx.emitStreamMeta(key, o, streamMeta{last: id, added: o.added(), maxDeleted: o.meta.maxDeleted})
+	}
+}
+
+// appendToOpen is AppendStream for an entry that the open block has room for, and
+// that leaves the stream's meta as it is: it is written where it will stand.
+func (tx *Tx) appendToOpen(key []byte, s Stream, id stream.ID, pairs [][]byte) {
+	offset := s.s.applyAppend(id, pairs)
+	s.ks.changed(key)
+	if !tx.batch.Skip() {
+		first := s.s.index[len(s.s.index)-1].first
+		tx.batch.Add(&effect.Effect{Kind: effect.StreamSplice, DB: uint32(tx.DB), Key: key, Field: tx.streamName(first),
+			Number: int64(offset), Value: s.s.open[offset:]})
 	}
 }
 
@@ -314,6 +330,16 @@ func (s *streamObject) splice(tx *Tx, x *effect.Effect) {
 		}
 		s.noteAppended(i, entries, deleted, w.ID)
 	}
+}
+
+// applyAppend is what a live transaction makes of a splice that appends one entry to
+// the open block. It returns where the entry begins.
+func (s *streamObject) applyAppend(id stream.ID, pairs [][]byte) (offset int) {
+	i := len(s.index) - 1
+	offset = len(s.open)
+	s.open = stream.AppendEntry(s.open, s.open, s.index[i].first, id, pairs)
+	s.noteAppended(i, 1, 0, id)
+	return offset
 }
 
 // noteAppended counts entries that were appended to block i, of which last is the
