@@ -23,6 +23,7 @@ type core struct {
 	least    int    // the fewest arguments that it takes
 	plain    int    // how many of the first nodes take any one argument as it is
 	enough   bool   // nothing has to follow the plain ones
+	rest     *node  // the tail that all else is, nil where more or others may follow
 }
 
 // entry is one leading word of an Options or OneOf.
@@ -97,6 +98,9 @@ func newCore(nodes []*node, of params) *core {
 	}
 	least, most := widthOf(c.shapes())
 	c.exact, c.least = least == most, least
+	if c.plain == len(nodes)-1 && nodes[c.plain].isWholeTail() {
+		c.rest = nodes[c.plain]
+	}
 	c.enough = least == c.plain && !slices.ContainsFunc(nodes, hasEffect)
 	return c
 }
@@ -105,6 +109,11 @@ func newCore(nodes []*node, of params) *core {
 // lifted one has no field of the params themselves.
 func (n *node) isPlain() bool {
 	return n.kind == kindBytes && n.field != nil && n.token == "" && !n.optional && n.present == nil
+}
+
+// isWholeTail reports whether a node takes all arguments that are left, as they are.
+func (n *node) isWholeTail() bool {
+	return n.kind == kindTail && n.toList != nil && n.token == "" && n.reserve == 0 && n.present == nil
 }
 
 // hasEffect reports whether a node does something even if no argument is left.

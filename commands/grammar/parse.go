@@ -19,6 +19,11 @@ func (g *Grammar) Parse(argv [][]byte, p any) *Error {
 	if len(argv) == c.plain && c.enough {
 		return nil
 	}
+	// So are most others, with a list behind: a key and elements.
+	if n := c.rest; n != nil && len(argv)-c.plain >= n.group && (n.group == 1 || (len(argv)-c.plain)%n.group == 0) {
+		*n.toList(p) = argv[c.plain:len(argv):len(argv)]
+		return nil
+	}
 	return c.parse(argv, p, c.plain)
 }
 

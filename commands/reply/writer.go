@@ -86,7 +86,9 @@ func (w *Writer) errorText(text string) {
 }
 
 // Int writes an integer.
-func (w *Writer) Int(value int64) { w.buf = redcon.AppendInt(w.buf, value) }
+func (w *Writer) Int(value int64) {
+	w.buf = append(strconv.AppendInt(append(w.buf, ':'), value, 10), '\r', '\n')
+}
 
 // Bulk writes a string; data is copied.
 func (w *Writer) Bulk(data []byte) { w.buf = redcon.AppendBulk(w.buf, data) }
