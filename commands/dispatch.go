@@ -57,6 +57,7 @@ func (s *Session) Execute(out []byte, argv [][]byte) ([]byte, Next) {
 		}
 	}
 	s.current = nil
+	s.steady = err == nil && !goesOn && c.session == nil && s.next == Continue && !s.multi.open && s.tracking == nil && s.subscriptions == nil
 	s.endCaching(c)
 	s.filterReply(mark)
 	return w.Bytes(), s.next

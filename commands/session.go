@@ -95,7 +95,10 @@ type Session struct {
 	tracking  *tracked
 	caching   bool
 	cachingOf *Command
-	script    *scriptRun // the run that the session belongs to, nil for a client's
+	// steady says that the command that ran last is all that has changed of what others
+	// see of the session.
+	steady bool
+	script *scriptRun // the run that the session belongs to, nil for a client's
 }
 
 // Next says what the session's driver does after a command.
@@ -159,6 +162,10 @@ func (s *Session) GateSeq() uint64 { return s.gateSeq }
 // A session that opened while the default user needed a password is free once it
 // needs none.
 func (s *Session) AuthRequired() bool { return !s.Authenticated && !s.Core.Users.Default().Open() }
+
+// Steady says that the last line that was executed has changed nothing of what clients
+// are shown of the session but LastCommand.
+func (s *Session) Steady() bool { return s.steady }
 
 // InMulti is the number of commands queued by MULTI, -1 outside of it.
 func (s *Session) InMulti() int {

@@ -38,7 +38,7 @@ type commandExecutor struct {
 type shownState struct {
 	command    *commands.Command
 	db, multi  int
-	proto      int
+	proto      int // 0 before all was shown once
 	name, user string
 	library    Library
 	tracking   bool
@@ -71,6 +71,9 @@ func (x *commandExecutor) show() {
 	if s.LastCommand != shown.command {
 		shown.command = s.LastCommand
 		x.info.Command.Store(s.LastCommand.FullNameRef())
+	}
+	if s.Steady() && shown.proto != 0 {
+		return
 	}
 	if s.DB != shown.db {
 		shown.db = s.DB
