@@ -1,53 +1,57 @@
 package commands
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 
 	"reminis/engine"
 )
 
-// BenchmarkLPush pushes values of 32 bytes to the front of one list, as bench/load
-// does.
-func BenchmarkLPush(b *testing.B) {
-	s := newTestServer(DefaultTable(), engine.Options{Pool: testPool()})
-	c := s.connect(2)
-	argv := [][]byte{[]byte("LPUSH"), []byte("list"), []byte("value:00000000000000000123456789")}
-	out := make([]byte, 0, 1<<10)
+// pipelined executes lines in turn, in pipelines of 16 as bench/load does.
+func pipelined(b *testing.B, lines ...[][]byte) {
+	b.Helper()
+	c := newTestServer(DefaultTable(), engine.Options{Pool: testPool()}).connect(2)
+	pipeline := make([][][]byte, 16)
+	for i := range pipeline {
+		pipeline[i] = slices.Clone(lines[i%len(lines)])
+	}
+	out := make([]byte, 0, 4<<10)
 	b.ReportAllocs()
-	for b.Loop() {
-		c.session.Execute(out, argv)
+	for i := 0; b.Loop(); i++ {
+		if i %= len(pipeline); i == 0 {
+			c.session.EndBatch()
+			for phase := range 2 {
+				for _, line := range pipeline {
+					c.session.Prefetch(line, phase)
+				}
+			}
+			out = out[:0]
+		}
+		out, _ = c.session.Execute(out, pipeline[i])
 	}
 }
+
+func argvOf(line ...string) (argv [][]byte) {
+	for _, word := range line {
+		argv = append(argv, []byte(word))
+	}
+	return argv
+}
+
+// value32 is a value of 32 bytes.
+const value32 = "value:00000000000000000123456789"
+
+// BenchmarkLPush pushes values to the front of one list.
+func BenchmarkLPush(b *testing.B) { pipelined(b, argvOf("LPUSH", "list", value32)) }
 
 // BenchmarkPushAndPop pushes two values to a list and pops one from its end, in turn.
 func BenchmarkPushAndPop(b *testing.B) {
-	s := newTestServer(DefaultTable(), engine.Options{Pool: testPool()})
-	c := s.connect(2)
-	value := []byte("value:00000000000000000123456789")
-	push, pop := [][]byte{[]byte("LPUSH"), []byte("list"), value, value}, [][]byte{[]byte("RPOP"), []byte("list")}
-	out := make([]byte, 0, 1<<10)
-	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		if i%2 == 0 {
-			c.session.Execute(out, push)
-		} else {
-			c.session.Execute(out, pop)
-		}
-	}
+	pipelined(b, argvOf("LPUSH", "list", value32, value32), argvOf("RPOP", "list"))
 }
 
 // BenchmarkSet is what the others are compared with.
-func BenchmarkSet(b *testing.B) {
-	s := newTestServer(DefaultTable(), engine.Options{Pool: testPool()})
-	c := s.connect(2)
-	argv := [][]byte{[]byte("SET"), []byte("key"), []byte("value:00000000000000000123456789")}
-	out := make([]byte, 0, 1<<10)
-	b.ReportAllocs()
-	for b.Loop() {
-		c.session.Execute(out, argv)
-	}
-}
+func BenchmarkSet(b *testing.B) { pipelined(b, argvOf("SET", "key", value32)) }
 
 // BenchmarkZRange reads ten members of a sorted set of a thousand.
 func BenchmarkZRange(b *testing.B) {

@@ -115,7 +115,10 @@ type Command struct {
 	grammar *grammar.Shape
 	// data runs a handler on data; session one on the session. One is set,
 	// neither for a container of subcommands.
-	data    func(tx *engine.Tx, argv [][]byte, w *reply.Writer) error
+	// run parses argv into params, which are of the pool, and runs the handler of a
+	// command on data; nil for others.
+	run     func(tx *engine.Tx, argv [][]byte, params any, w *reply.Writer) error
+	params  *sync.Pool
 	session func(s *Session, argv [][]byte, w *reply.Writer) error
 	// slow says which lines are Offload, of a command of which only some are.
 	slow func(argv [][]byte) bool
@@ -167,14 +170,19 @@ func (c *Command) arity() int {
 func onData[T any](d Declaration, g *grammar.Grammar, run func(tx *engine.Tx, p T, w *reply.Writer) error) *Command {
 	mustBeFor[T](d, g)
 	pool := &sync.Pool{New: g.NewParams}
-	return &Command{Declaration: d, full: d.Name, grammar: &g.Shape, data: func(tx *engine.Tx, argv [][]byte, w *reply.Writer) error {
-		p := pool.Get()
-		defer pool.Put(p)
+	return &Command{Declaration: d, full: d.Name, grammar: &g.Shape, params: pool, run: func(tx *engine.Tx, argv [][]byte, p any, w *reply.Writer) error {
 		if err := g.Parse(argv, p); err != nil {
 			return err
 		}
 		return run(tx, p.(T), w)
 	}}
+}
+
+// data runs a command on data with params of its own.
+func (c *Command) data(tx *engine.Tx, argv [][]byte, w *reply.Writer) error {
+	p := c.params.Get()
+	defer c.params.Put(p)
+	return c.run(tx, argv, p, w)
 }
 
 // onDataOffloading is onData for a command of which only some lines are Offload:

@@ -172,7 +172,7 @@ func (s *Session) fail(c *Command, err error, argv [][]byte) {
 // call runs an admitted command outside of EXEC.
 func (s *Session) call(c *Command, argv [][]byte) {
 	args := argv[c.words():]
-	if c.data != nil && c.offloads(args) && (c.brief == nil || !c.brief(s, args)) {
+	if c.run != nil && c.offloads(args) && (c.brief == nil || !c.brief(s, args)) {
 		s.offload(c, args, time.Now())
 		s.showMonitors(c, argv)
 		return
@@ -183,6 +183,7 @@ func (s *Session) call(c *Command, argv [][]byte) {
 	var err error
 	s.words = argv[:c.words()]
 	if c.session != nil {
+		s.dropData()
 		err = c.session(s, args, &s.writer)
 	} else {
 		err = s.onData(c, args)
@@ -216,14 +217,15 @@ func (s *Session) onData(c *Command, args [][]byte) error {
 			return err
 		}
 	}
-	tx := s.begin()
+	tx := s.beginData()
 	tx.Yields = true
 	s.lock(tx, c, args)
 	if tx.Yields = c.Lock == LockNone; tx.Refused() {
 		return s.yield(tx)
 	}
-	err := c.data(tx, args, &s.writer)
+	err := c.run(tx, args, s.paramsOf(c), &s.writer)
 	if tx.Refused() {
+		s.dropParams()
 		return s.yield(tx)
 	}
 	if pending, waits := err.(*wait); waits {
@@ -233,8 +235,58 @@ func (s *Session) onData(c *Command, args [][]byte) error {
 	s.noteRead(c, args)
 	tx.Commit()
 	s.raise(tx.GateSeq())
-	tx.Done()
+	s.endData(tx)
 	return err
+}
+
+// beginData is begin for a command on data: in a batch it takes the transaction of
+// the one before it.
+func (s *Session) beginData() *engine.Tx {
+	tx := s.batch.tx
+	if tx == nil {
+		return s.begin()
+	}
+	s.batch.tx = nil
+	tx.DB, tx.NoTouch, tx.Lens, tx.Confined = s.DB, s.NoTouch, s.lens, s.confined
+	return tx
+}
+
+// paramsOf are params for c; those of the command that runs already, in the batch, are
+// used again.
+func (s *Session) paramsOf(c *Command) any {
+	b := &s.batch
+	if b.paramsOf != c {
+		s.dropParams()
+		b.params, b.paramsOf = c.params.Get(), c
+	}
+	return b.params
+}
+
+func (s *Session) dropParams() {
+	if b := &s.batch; b.paramsOf != nil {
+		b.paramsOf.params.Put(b.params)
+		b.params, b.paramsOf = nil, nil
+	}
+}
+
+// endData keeps a transaction that is committed for the next command of the batch.
+func (s *Session) endData(tx *engine.Tx) {
+	if len(s.batch.commands) == 0 {
+		s.dropParams()
+		tx.Done()
+		return
+	}
+	tx.Again()
+	s.batch.tx = tx
+}
+
+// dropData ends the transaction that endData has kept: the next command may act for
+// somebody else, or at another time.
+func (s *Session) dropData() {
+	if s.batch.tx != nil {
+		s.batch.tx.Done()
+		s.batch.tx = nil
+	}
 }
 
 // lock takes what c declares, and does not allocate. A line with exactly one key,
@@ -246,6 +298,10 @@ func (s *Session) lock(tx *engine.Tx, c *Command, args [][]byte) {
 		tx.LockAll()
 	case LockNone:
 	case LockKeys, LockAlone:
+		if a := s.current; a != nil && a.keyed && a.place.In(s.DB) {
+			tx.LockPlace(a.place)
+			return
+		}
 		if at := c.grammar.LoneKey(args); at >= 0 {
 			tx.LockPlace(s.place(args[at]))
 			return
@@ -386,6 +442,7 @@ type announced struct {
 	argv    *[]byte // its first argument's place, by which Execute knows it again
 	place   engine.Place
 	key     []byte
+	known   bool   // the key is that of the line before
 	element []byte // what follows the key: it may be a field or a member
 	keyed   bool
 }
@@ -396,6 +453,9 @@ type batch struct {
 	executed int
 	walked   [2]int // commands that phase 1 and phase 2 have seen
 	nowMs    int64
+	tx       *engine.Tx // see endData
+	params   any        // see paramsOf
+	paramsOf *Command
 }
 
 // Prefetch announces a command of the next batch; see engine.Prefetch for phases 0
@@ -407,7 +467,7 @@ func (s *Session) Prefetch(argv [][]byte, phase int) (more bool) {
 	if phase == 0 {
 		b.commands = append(b.commands, s.announce(argv))
 		if a := &b.commands[len(b.commands)-1]; a.keyed {
-			s.Core.Engine.Prefetch(a.place, a.element, 0)
+			s.Core.Engine.Prefetch(a.place, a.known, a.element, 0)
 		}
 		return false
 	}
@@ -422,7 +482,7 @@ func (s *Session) Prefetch(argv [][]byte, phase int) (more bool) {
 	}
 	more = phase == 1 && a.command.Family == Memory
 	if phase == 1 {
-		s.Core.Engine.Prefetch(a.place, a.element, 1)
+		s.Core.Engine.Prefetch(a.place, a.known, a.element, 1)
 	} else if a.command.Family == Memory {
 		s.Core.Engine.PrefetchRecord(a.place, a.key)
 	}
@@ -431,6 +491,8 @@ func (s *Session) Prefetch(argv [][]byte, phase int) (more bool) {
 
 // EndBatch forgets the batch: its arguments' memory is used again.
 func (s *Session) EndBatch() {
+	s.dropData()
+	s.dropParams()
 	b := &s.batch
 	clear(b.commands)
 	b.commands, b.executed, b.walked, b.nowMs = b.commands[:0], 0, [2]int{}, 0
@@ -440,7 +502,7 @@ func (s *Session) EndBatch() {
 func (s *Session) announce(argv [][]byte) announced {
 	c := s.find(argv)
 	a := announced{command: c, argv: &argv[0]}
-	if c == nil || c.data == nil || c.Lock != LockKeys {
+	if c == nil || c.run == nil || c.Lock != LockKeys {
 		return a
 	}
 	if len(argv) < c.words() {
@@ -448,12 +510,28 @@ func (s *Session) announce(argv [][]byte) announced {
 	}
 	args := argv[c.words():]
 	if at := c.grammar.LoneKey(args); at >= 0 {
-		a.place, a.key, a.keyed = engine.Locate(s.DB, args[at]), args[at], true
+		a.key, a.keyed = args[at], true
+		if a.known = s.isLastKey(a.key); a.known {
+			a.place = s.batch.commands[len(s.batch.commands)-1].place.Again(a.key)
+		} else {
+			a.place = engine.Locate(s.DB, a.key)
+		}
 		if at+1 < len(args) {
 			a.element = args[at+1]
 		}
 	}
 	return a
+}
+
+// isLastKey says whether key, in the session's database, is that of the line that was
+// announced last.
+func (s *Session) isLastKey(key []byte) bool {
+	n := len(s.batch.commands)
+	if n == 0 || len(key) == 0 {
+		return false
+	}
+	last := &s.batch.commands[n-1]
+	return last.keyed && last.place.In(s.DB) && string(last.key) == string(key)
 }
 
 // find is Table.find with a memory of two: clients send one command many times, or,

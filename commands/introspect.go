@@ -502,7 +502,7 @@ func writeArg(w *reply.Writer, arg *grammar.Arg) {
 }
 
 // runs says whether the command does something without a subcommand.
-func (c *Command) runs() bool { return c.data != nil || c.session != nil }
+func (c *Command) runs() bool { return c.run != nil || c.session != nil }
 
 // helpSince is helpCommand for a container whose HELP has another version, or
 // categories of its own.

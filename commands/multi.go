@@ -211,11 +211,11 @@ func (s *Session) lockQueue(tx *engine.Tx, queue []queued) {
 	for i := range queue {
 		c := queue[i].command
 		args := queue[i].argv[c.words():]
-		if c.data == nil && !c.is(Admin) && c.Lock != LockAll {
+		if c.run == nil && !c.is(Admin) && c.Lock != LockAll {
 			moves = true
 			continue
 		}
-		if c.data == nil || c.Lock != LockKeys || c.offloads(args) {
+		if c.run == nil || c.Lock != LockKeys || c.offloads(args) {
 			tx.LockAll()
 			return
 		}

@@ -51,7 +51,7 @@ func (t *Table) addLocks(locks *scriptLocks, call *lua.Call) bool {
 	if c == nil || len(argv) < c.words() {
 		return !call.Open && !unknown // it will not run
 	}
-	if c.data == nil {
+	if c.run == nil {
 		return !c.is(Admin) && c.Lock != LockAll
 	}
 	if c.Lock != LockKeys || c.Offload || c.slow != nil || c.Family == Memory {
@@ -105,7 +105,7 @@ func lockScriptKeys(tx *engine.Tx, locks *scriptLocks, keys [][]byte) {
 
 // covers says whether tx has locked what a line of c touches.
 func (c *Command) covers(tx *engine.Tx, args [][]byte) bool {
-	if c.data == nil || c.Lock == LockNone || tx.HoldsAll() {
+	if c.run == nil || c.Lock == LockNone || tx.HoldsAll() {
 		return true
 	}
 	if at := c.grammar.OnlyKey(); at >= 0 && at < len(args) {

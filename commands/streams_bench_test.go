@@ -6,16 +6,9 @@ import (
 	"reminis/engine"
 )
 
-// BenchmarkXAdd adds entries of two fields to one stream, as bench/load does.
+// BenchmarkXAdd adds entries of two fields to one stream.
 func BenchmarkXAdd(b *testing.B) {
-	s := newTestServer(DefaultTable(), engine.Options{Pool: testPool()})
-	c := s.connect(2)
-	argv := [][]byte{[]byte("XADD"), []byte("stream"), []byte("*"), []byte("sensor"), []byte("123456"), []byte("note"), []byte("key:000000123456")}
-	out := make([]byte, 0, 1<<10)
-	b.ReportAllocs()
-	for b.Loop() {
-		c.session.Execute(out, argv)
-	}
+	pipelined(b, argvOf("XADD", "stream", "*", "sensor", "123456", "note", "key:000000123456"))
 }
 
 // BenchmarkXRange reads ten entries of two fields.

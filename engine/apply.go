@@ -85,7 +85,7 @@ func (tx *Tx) apply(x *effect.Effect) {
 func (tx *Tx) put(db int, key []byte, kind uint8, deadlineMs int64, valueBytes int) (*keyspace, table.Entry) {
 	ks, at, old, existed := tx.entry(db, key)
 	if ks == nil {
-		ks = tx.e.ensure(&tx.e.shards[at.shard], db)
+		ks = tx.e.ensure(&tx.e.shards[at.shard()], db)
 	}
 	oldMs := int64(0)
 	if existed {
@@ -133,7 +133,7 @@ func (tx *Tx) entry(db int, key []byte) (*keyspace, Place, table.Entry, bool) {
 		tx.hit = found{}
 		return hit.ks, at, hit.entry, true
 	}
-	ks := tx.e.shards[at.shard].space(db)
+	ks := tx.e.shards[at.shard()].space(db)
 	if ks == nil {
 		return nil, at, table.Entry{}, false
 	}

@@ -192,13 +192,19 @@ func (e *Engine) Size(db int) (keys, withDeadline int) {
 // Prefetch asks the processor for the memory that a command on the key at a place
 // will touch, and, if it is the large hash or set that commands have found last in
 // its shard, on element of it (nil: none is known). Phase 0 is the bucket, phase 1 the record, which needs the bucket; a
-// batch asks phase 0 for all its keys, then phase 1 for all. No lock is held.
-func (e *Engine) Prefetch(at Place, element []byte, phase int) {
-	ks := e.shards[at.shard].space(at.db)
+// batch asks phase 0 for all its keys, then phase 1 for all. A key that was asked for
+// just now is known. No lock is held.
+func (e *Engine) Prefetch(at Place, known bool, element []byte, phase int) {
+	if known && element == nil {
+		return
+	}
+	ks := e.shards[at.shard()].space(at.db())
 	if ks == nil {
 		return
 	}
-	prefetch(ks.keys, at.hash, phase)
+	if !known {
+		prefetch(ks.keys, at.hash, phase)
+	}
 	if big := ks.recent.Load(); big != nil && big.key.Load() == at.hash && element != nil {
 		prefetch(big.table, table.Hash(element), phase)
 	}
@@ -213,25 +219,36 @@ func prefetch(t *table.Table, hash uint64, phase int) {
 }
 
 // Place is where a key lives: computed once per command and reused by its
-// lookups.
+// lookups. It has no more fields than the compiler keeps in registers.
 type Place struct {
-	key   *byte
-	len   int
-	db    int
-	shard int
-	hash  uint64
+	key  *byte
+	len  int
+	home uint64 // the database, and in the low bits the shard
+	hash uint64
 }
 
 // Locate computes the place of key in db.
 func Locate(db int, key []byte) Place {
-	p := Place{len: len(key), db: db, shard: shardOf(key), hash: table.Hash(key)}
+	p := Place{len: len(key), home: uint64(db)*shardCount + uint64(shardOf(key)), hash: table.Hash(key)}
 	if len(key) > 0 {
 		p.key = &key[0]
 	}
 	return p
 }
 
+func (p Place) db() int    { return int(p.home / shardCount) }
+func (p Place) shard() int { return int(p.home % shardCount) }
+
+// In says whether p is in db.
+func (p Place) In(db int) bool { return p.db() == db }
+
+// Again is the place of the same key, which is not empty, in another slice.
+func (p Place) Again(key []byte) Place {
+	p.key = &key[0]
+	return p
+}
+
 // Is says whether p was computed for this very slice.
-func (p *Place) Is(db int, key []byte) bool {
-	return len(key) > 0 && p.key == &key[0] && p.len == len(key) && p.db == db
+func (p Place) Is(db int, key []byte) bool {
+	return len(key) > 0 && p.key == &key[0] && p.len == len(key) && p.db() == db
 }

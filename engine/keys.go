@@ -128,7 +128,7 @@ func (tx *Tx) find(db int, key []byte) (*keyspace, Place, table.Entry, bool) {
 	if tx.hit.ks != nil && tx.hit.at == at {
 		return tx.hit.ks, at, tx.hit.entry, true
 	}
-	s := &tx.e.shards[at.shard]
+	s := &tx.e.shards[at.shard()]
 	ks := s.space(db)
 	if ks == nil {
 		return nil, at, table.Entry{}, false

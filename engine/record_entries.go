@@ -90,12 +90,12 @@ func (ks *keyspace) release(x table.Entry) {
 // PrefetchRecord is Prefetch for a command on a record, after both phases: it asks
 // for the record and its owner. It takes the shard's lock if that is free.
 func (e *Engine) PrefetchRecord(at Place, key []byte) {
-	s := &e.shards[at.shard]
+	s := &e.shards[at.shard()]
 	if !s.mu.TryLock() {
 		return
 	}
 	defer s.mu.Unlock()
-	ks := s.space(at.db)
+	ks := s.space(at.db())
 	if ks == nil {
 		return
 	}

@@ -60,7 +60,7 @@ func TestSlot(t *testing.T) {
 func BenchmarkLocate(b *testing.B) {
 	key := []byte("key:000000012345")
 	for b.Loop() {
-		if Locate(0, key).db != 0 {
+		if Locate(0, key).db() != 0 {
 			b.Fatal()
 		}
 	}

@@ -96,13 +96,21 @@ func (tx *Tx) Done() {
 		panic("engine: transaction returned with locks held, or a draft")
 	}
 	tx.batch.Reset()
-	tx.Actor, tx.DB, tx.NoTouch, tx.InScript, tx.Lens, tx.Confined = Actor{}, 0, false, false, nil, false
-	tx.SeesExpired, tx.Yields, tx.refused = false, false, false
-	tx.replaying, tx.restoring, tx.gateSeq, tx.seq, tx.place = false, false, 0, 0, Place{}
 	tx.record.clear()
 	tx.events = tx.events[:0]
-	tx.flushed = false
+	tx.Actor, tx.DB, tx.NoTouch, tx.Lens, tx.Confined = Actor{}, 0, false, nil, false
+	tx.replaying, tx.restoring = false, false
+	tx.Again()
 	tx.e.txs.Put(tx)
+}
+
+// Again makes a transaction that is committed ready for the next command of its
+// actor: it is what Done and BeginAt would give, but for what the caller has set to
+// say who acts and where.
+func (tx *Tx) Again() {
+	tx.InScript, tx.SeesExpired, tx.Yields, tx.refused = false, false, false, false
+	tx.gateSeq, tx.seq, tx.place = 0, 0, Place{}
+	tx.flushed = false
 }
 
 // Renew reads the clock again, for a transaction that holds nothing and has waited
@@ -137,7 +145,7 @@ func (tx *Tx) Effects() int { return tx.batch.Len() }
 // LockPlace locks the shard of one key whose place is known.
 func (tx *Tx) LockPlace(p Place) {
 	tx.place = p
-	tx.lockMask(1 << p.shard)
+	tx.lockMask(1 << p.shard())
 }
 
 // LockKeys locks the shards of keys, and the owners of those that are records.
@@ -265,8 +273,10 @@ func (tx *Tx) unlockOwners() {
 }
 
 func (tx *Tx) unlock() {
-	tx.hit = found{}
-	tx.unlockOwners()
+	tx.hit.ks = nil
+	if len(tx.owned) > 0 {
+		tx.unlockOwners()
+	}
 	for m := tx.held; m != 0; m &= m - 1 {
 		s := &tx.e.shards[bits.TrailingZeros64(m)]
 		tx.gateSeq = max(tx.gateSeq, s.gateSeq)

@@ -101,8 +101,8 @@ func (tx *Tx) Wait(w *Waiter) {
 	shards := uint64(0)
 	for _, key := range w.Keys {
 		at := Locate(w.DB, key)
-		shards |= 1 << at.shard
-		ks := tx.e.ensure(&tx.e.shards[at.shard], w.DB)
+		shards |= 1 << at.shard()
+		ks := tx.e.ensure(&tx.e.shards[at.shard()], w.DB)
 		if ks.waiting.queues == nil {
 			ks.waiting.queues, ks.waiting.turn = map[string][]*Waiter{}, &x.turn
 		}

@@ -51,7 +51,7 @@ func (tx *Tx) Watch(w *Watch, keys [][]byte) {
 			continue
 		}
 		at := tx.at(tx.DB, key)
-		ks := tx.e.ensure(&tx.e.shards[at.shard], tx.DB)
+		ks := tx.e.ensure(&tx.e.shards[at.shard()], tx.DB)
 		x, there := ks.keys.Get(at.hash, key)
 		expired := there && tx.expired(x)
 		w.keys = append(w.keys, watchedKey{tx.DB, string(key)})
@@ -88,7 +88,7 @@ func (tx *Tx) CheckWatch(w *Watch) bool {
 	for i := range w.keys {
 		k := &w.keys[i]
 		at := Locate(k.db, []byte(k.key))
-		ks := tx.e.shards[at.shard].space(k.db)
+		ks := tx.e.shards[at.shard()].space(k.db)
 		if ks == nil || ks.tookForExpired(k.key, w) {
 			continue
 		}
