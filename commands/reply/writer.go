@@ -87,7 +87,24 @@ func (w *Writer) errorText(text string) {
 
 // Int writes an integer.
 func (w *Writer) Int(value int64) {
-	w.buf = append(strconv.AppendInt(append(w.buf, ':'), value, 10), '\r', '\n')
+	if value < 0 || value >= 1e8 {
+		w.buf = append(strconv.AppendInt(append(w.buf, ':'), value, 10), '\r', '\n')
+		return
+	}
+	// Most are lengths and counts: they are written from their last digit on.
+	var line [11]byte
+	at := len(line) - 2
+	line[at], line[at+1] = '\r', '\n'
+	for n := uint32(value); ; n /= 10 {
+		at--
+		line[at] = byte('0' + n%10)
+		if n < 10 {
+			break
+		}
+	}
+	at--
+	line[at] = ':'
+	w.buf = append(w.buf, line[at:]...)
 }
 
 // Bulk writes a string; data is copied.

@@ -242,3 +242,24 @@ func BenchmarkBulk(b *testing.B) {
 		w.Bulk(data)
 	}
 }
+
+// Integers are written as strconv has them, on both sides of every number of digits.
+func TestInt(t *testing.T) {
+	var w reply.Writer
+	check := func(n int64) {
+		t.Helper()
+		w.Reset(nil)
+		w.Int(n)
+		if got, want := string(w.Bytes()), ":"+strconv.FormatInt(n, 10)+"\r\n"; got != want {
+			t.Errorf("%d is written as %q", n, got)
+		}
+	}
+	check(math.MinInt64)
+	check(math.MaxInt64)
+	for n := int64(1); n <= 1e18; n *= 10 {
+		for _, at := range []int64{n - 1, n, n + 1, 5 * n} {
+			check(at)
+			check(-at)
+		}
+	}
+}
