@@ -350,6 +350,10 @@ const (
 	Memory       Family = "memory"
 )
 
+// hasElements says whether what follows a key may be something to find in a large value
+// of it, whatever its encoding.
+func (f Family) hasElements() bool { return f == Hashes || f == Sets || f == SortedSets || f == Geo }
+
 // Table is all commands by name.
 type Table struct {
 	byName  map[string]*Command // by the name that clients say

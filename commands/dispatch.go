@@ -516,7 +516,7 @@ func (s *Session) announce(argv [][]byte) announced {
 		} else {
 			a.place = engine.Locate(s.DB, a.key)
 		}
-		if at+1 < len(args) {
+		if at+1 < len(args) && c.Family.hasElements() {
 			a.element = args[at+1]
 		}
 	}
