@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"sync"
+	"sync/atomic"
 
 	"reminis/engine/effect"
 )
@@ -15,7 +15,7 @@ type Journal interface {
 	// handler runs, so that nothing is applied that cannot be kept. It is cheap.
 	Ready() error
 	// Append takes a copy of batch, gives it the next sequence number and a
-	// time that is not before that of the batch before it. It is called with
+	// time that is not before that of any batch whose Append has returned. It is called with
 	// the locks of everything that batch touches held, and does no I/O.
 	Append(batch *effect.Batch) (seq uint64, timeMs int64)
 }
@@ -23,17 +23,20 @@ type Journal interface {
 // memoryJournal numbers batches and forgets them: `save ""` with
 // `appendonly no`, and tests.
 type memoryJournal struct {
-	mu     sync.Mutex
-	seq    uint64
-	lastMs int64
+	seq    atomic.Uint64
+	lastMs atomic.Int64
 }
 
 func (j *memoryJournal) Ready() error { return nil }
 
 func (j *memoryJournal) Append(batch *effect.Batch) (uint64, int64) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.seq++
-	j.lastMs = max(j.lastMs, batch.TimeMs)
-	return j.seq, j.lastMs
+	timeMs := batch.TimeMs
+	for last := j.lastMs.Load(); timeMs != last; last = j.lastMs.Load() {
+		if timeMs < last {
+			timeMs = last
+		} else if j.lastMs.CompareAndSwap(last, timeMs) {
+			break
+		}
+	}
+	return j.seq.Add(1), timeMs
 }
