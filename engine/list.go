@@ -194,7 +194,8 @@ func (l *List) block(p sequence.Place) block {
 	if p.None() {
 		return block{}
 	}
-	return block{name: l.big.Key(p), count: l.big.Count(p), sizeBytes: l.big.BlockBytes(p), place: p}
+	name, count, sizeBytes := l.big.Head(p)
+	return block{name: name, count: count, sizeBytes: sizeBytes, place: p}
 }
 
 // run is the elements of a block.
@@ -211,11 +212,14 @@ func (l *List) blockAt(index int) (b block, within int) {
 		return l.first(), index
 	}
 	// Most changes are at an end.
-	if b := l.first(); index < b.count {
-		return b, index
-	}
-	if b := l.last(); index >= l.count-b.count {
-		return b, index - (l.count - b.count)
+	if index < blockMaxElements {
+		if b := l.first(); index < b.count {
+			return b, index
+		}
+	} else if index >= l.count-blockMaxElements {
+		if b := l.last(); index >= l.count-b.count {
+			return b, index - (l.count - b.count)
+		}
 	}
 	p, within := l.big.At(index)
 	return l.block(p), within

@@ -92,6 +92,13 @@ func (n *node) count() (count int) {
 	return count
 }
 
+// Head is what is known of the block at p without its bytes: its key, how many elements
+// it has, and its size.
+func (s *Sequence) Head(p Place) (key uint64, count, sizeBytes int) {
+	x := p.entry()
+	return x.key, x.count, int(x.size)
+}
+
 // Key is the key of the block at p.
 func (s *Sequence) Key(p Place) uint64 { return p.entry().key }
 
