@@ -72,7 +72,7 @@ func TestPipelinesDoWhatLinesDo(t *testing.T) {
 					}
 					pipeline = append(pipeline, argv)
 				}
-				for phase := range 2 {
+				for phase := range 3 {
 					for _, argv := range pipeline {
 						many.session.Prefetch(argv, phase)
 					}
