@@ -40,6 +40,9 @@ func (k *Core) EndLoading() {
 	}
 	l.active.Store(false)
 	l.mu.Unlock()
+	if k.Engine.Limits.MaxMemory.Load() > 0 {
+		k.Engine.Settle() // what the reading took must not cost keys
+	}
 	k.MakeRoom()
 }
 

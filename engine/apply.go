@@ -91,7 +91,7 @@ func (tx *Tx) put(db int, key []byte, kind uint8, deadlineMs int64, valueBytes i
 	if existed {
 		oldMs = old.DeadlineMs()
 		if holdsObject(old.Kind()) {
-			ks.objects.take(objectRef(old.Value())).drop()
+			tx.dropObject(ks, old)
 		}
 		over, ok := ks.keys.Overwrite(old, key, kind, deadlineMs, valueBytes)
 		if ok {
@@ -173,10 +173,17 @@ func (tx *Tx) applyKeyDelete(db int, key []byte) {
 	if !ok {
 		return
 	}
-	ks.release(entry)
+	tx.release(ks, entry)
 	ks.moveDeadline(at.hash, entry.DeadlineMs(), 0)
 	ks.keys.Delete(at.hash, key)
 	ks.changed(key)
+}
+
+// dropObject ends the object of an entry.
+func (tx *Tx) dropObject(ks *keyspace, x table.Entry) {
+	gone := ks.objects.take(objectRef(x.Value()))
+	tx.e.evictor.heap.freed.Add(objectHeapBytes(gone))
+	gone.drop()
 }
 
 func (tx *Tx) applyDeadline(db int, key []byte, deadlineMs int64) {
@@ -257,9 +264,12 @@ func (tx *Tx) applyFlush(db int) {
 		s.spaces[db].Store(fresh)
 		old = append(old, ks)
 	}
-	if len(old) > 0 {
+	if v := &tx.e.evictor; len(old) > 0 {
+		v.dropping.Add(1)
 		go func() {
+			defer v.dropping.Add(-1)
 			for _, ks := range old {
+				v.heap.freed.Add(ks.heapBytes())
 				ks.drop()
 			}
 		}()

@@ -137,6 +137,9 @@ func (o *Owner) check(entries int) error {
 	if err == nil && profile != o.profile.Len() {
 		err = fmt.Errorf("%d profile records, %d in their tree", profile, o.profile.Len())
 	}
+	if n := tally.bytes + recordBytes*int64(o.records.Len()+o.items.Len()); err == nil && o.everywhere != nil && n != o.sizeBytes {
+		err = fmt.Errorf("the records take %d bytes, %d are counted", n, o.sizeBytes)
+	}
 	if err == nil && tally != o.tally {
 		err = fmt.Errorf("the records count up to %+v, the owner has %+v", tally, o.tally)
 	}

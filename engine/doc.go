@@ -225,14 +225,21 @@
 //
 // # Eviction
 //
-// maxmemory bounds the records of tables, which are counted exactly, and what lives
-// in Go's heap (large collections, memory records and their indexes), which is known
-// after each collection of it. Between two, what was evicted is counted off, and a
-// collection is asked for when only it can tell. Keys are drawn as Redis draws them
-// (evict.go). Of memory records only working and session records go.
+// maxmemory bounds the records of tables, deadlines, memory records and what clients
+// hold, which are counted as they change, and what else of the data lives in Go's heap
+// (indexes, groups of streams, scripts), which is known after each collection of it:
+// what the collection finds, less what is counted, and less what is no data (the
+// journal's buffers, a checkpoint, kept buffers), which its holders count (Holder).
+// Both are known within bounds only, as garbage that is allocated while a collection
+// looks is found, too; the figure moves when it is outside of them. Between two
+// collections, what was dropped is counted off, and one is asked for when only it can
+// tell. Keys are drawn as Redis draws them (evict.go). Of memory records only working
+// and session records go.
 //
 // Rejected: to count every object of the heap as it changes. The count would be as
-// good as the guess of what an object costs, and be kept by every type.
+// good as the guess of what an object costs, and be kept by every type. Rejected: to
+// take what a collection finds as it is. A checkpoint takes several times a small
+// cache, and all keys would go for it.
 //
 // # Keyspace events
 //

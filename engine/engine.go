@@ -132,6 +132,8 @@ func Open(o Options) *Engine {
 		e.shards[i].spaces = make([]atomic.Pointer[keyspace], o.Databases)
 	}
 	e.owners.open(o.Databases, o.Memory)
+	e.evictor.deadlines.eachBytes, e.owners.recordBytes.eachBytes = deadlineBytes, 1
+	e.CountHeld(&e.evictor.deadlines, &e.owners.recordBytes, &pendingCount{e: e})
 	e.stall.open()
 	e.expiry.open()
 	e.waits.open()
@@ -167,7 +169,7 @@ func (e *Engine) ensure(s *shard, db int) *keyspace {
 }
 
 func (e *Engine) newKeyspace() *keyspace {
-	return &keyspace{keys: table.New(e.pool), deadlines: newDeadlines(), changes: &e.changes}
+	return &keyspace{keys: table.New(e.pool), deadlines: newDeadlines(&e.evictor.deadlines.now), changes: &e.changes}
 }
 
 // drop gives a keyspace's memory back. Nobody refers to it any more.
@@ -178,6 +180,7 @@ func (ks *keyspace) drop() {
 		}
 	}
 	ks.keys.Clear()
+	ks.deadlines.drop()
 }
 
 // Size counts the keys of db and those with a deadline, expired ones not yet

@@ -74,11 +74,34 @@ type evictor struct {
 	candidates []candidate
 	samples    []candidate
 	heap       heapUse
+	deadlines  heldCount // the items of all keyspaces' orders
+	// dropping counts the flushed databases whose memory is not given back yet.
+	dropping atomic.Int64
 }
 
-// UsedBytes is what maxmemory bounds: the records of all tables, exactly, and what
-// lives in Go's heap beyond that of an empty server, as of its last collection.
-func (e *Engine) UsedBytes() int64 { return e.tableBytes() + e.evictor.heap.bytes() }
+// UsedBytes is what maxmemory bounds: the records of all tables and what clients
+// hold, exactly, and what else of the data lives in Go's heap, as of its last
+// collection and without what was dropped since.
+func (e *Engine) UsedBytes() int64 {
+	heap := &e.evictor.heap
+	used := e.exactBytes() + heap.bytes()
+	if heap.uncertain() {
+		heap.collectSoon()
+	}
+	return used
+}
+
+// dataBytes is UsedBytes without clients.
+func (e *Engine) dataBytes() int64 {
+	deadlines, _ := e.evictor.deadlines.HeldBytes()
+	records, _ := e.owners.recordBytes.HeldBytes()
+	return e.tableBytes() + deadlines + records + e.evictor.heap.bytes()
+}
+
+func (e *Engine) exactBytes() int64 {
+	counted, _ := e.evictor.heap.held()
+	return e.tableBytes() + counted
+}
 
 func (e *Engine) tableBytes() int64 {
 	stats := e.pool.Stats()
@@ -111,13 +134,16 @@ func (e *Engine) MakeRoom() bool {
 // over says whether memory is over the limit, and has the heap collected where
 // only that could tell.
 func (e *Engine) over(limit int64) bool {
-	tables, heap := e.tableBytes(), &e.evictor.heap
+	if e.evictor.dropping.Load() > 0 {
+		return false // until it is known what is left
+	}
+	exact, heap := e.exactBytes(), &e.evictor.heap
 	live := heap.bytes()
-	grown := heap.objects.Load() - heapBase + heapLeast - live
-	if tables+live > limit && live > heapLeast || tables+live+grown > limit && grown > limit/16 {
+	grown := heap.grownBytes()
+	if exact+live > limit && live > heapLeast || exact+live+grown > limit && grown > limit/16 {
 		heap.collectSoon()
 	}
-	return tables+live > limit
+	return exact+live > limit
 }
 
 // evictSome evicts up to evictSteps keys. found says that memory is within the
@@ -130,8 +156,11 @@ func (e *Engine) evictSome(limit int64) (found, more bool) {
 	}
 	e.evictor.mu.Lock()
 	defer e.evictor.mu.Unlock()
+	// What clients are told of keys that go must not make more keys go: so what is
+	// to be freed is known in advance, and only data counts (evict.c performEvictions).
+	goal := e.dataBytes() - (e.UsedBytes() - limit)
 	for range evictSteps {
-		if e.UsedBytes() <= limit {
+		if e.dataBytes() <= goal {
 			return true, false
 		}
 		switch gone, refused := e.evictOne(p); {
@@ -288,78 +317,189 @@ func (e *Engine) evict(c *candidate, p policy) (gone, refused bool) {
 	}
 	tx.Yields = false
 	defer tx.Commit()
-	ks, _, x, ok := tx.find(c.db, key)
+	_, _, x, ok := tx.find(c.db, key)
 	if !ok || p.volatile() && x.DeadlineMs() == 0 || x.Kind() == kindMemory && !tx.evictable(c.db, key) {
 		return false, false
-	}
-	switch {
-	case holdsObject(x.Kind()):
-		e.evictor.heap.evicted.Add(ks.objects.all[objectRef(x.Value())].sizeBytes())
-	case x.Kind() == kindMemory:
-		size, _ := tx.UsageBytes(key)
-		e.evictor.heap.evicted.Add(size)
 	}
 	tx.remove(c.db, key, x, effect.Evicted)
 	return true, false
 }
 
-// heapUse is what lives in Go's heap. It is known after each collection only; until
-// the next, what was evicted from it is counted off.
+// A Holder counts what it holds in Go's heap, so that it need not be found there.
+type Holder interface {
+	// HeldBytes is what it holds now: what counts for maxmemory (clients, as in
+	// Redis), and what does not (kept buffers, the journal, a checkpoint; Redis's log
+	// does not either, nor what its child takes). It is cheap.
+	HeldBytes() (counted, apart int64)
+	// TakeHeldPeak is the most that both were together since it was asked last.
+	TakeHeldPeak() int64
+}
+
+// CountHeld tells who holds memory beside the data. It comes before the first
+// session.
+func (e *Engine) CountHeld(holders ...Holder) {
+	e.evictor.heap.holders = append(e.evictor.heap.holders, holders...)
+}
+
+// pendingCount counts the changes of records that wait for the archive: a buffer of
+// it, which empties itself. Without one they are history, which is data.
+type pendingCount struct {
+	e      *Engine
+	before atomic.Int64
+}
+
+// HeldBytes implements Holder.
+func (p *pendingCount) HeldBytes() (counted, apart int64) {
+	if p.e.archive == nil {
+		return p.e.PendingBytes(), 0
+	}
+	return 0, p.e.PendingBytes()
+}
+
+// TakeHeldPeak implements Holder.
+func (p *pendingCount) TakeHeldPeak() int64 {
+	now := p.e.PendingBytes()
+	return max(p.before.Swap(now), now)
+}
+
+// heldCount counts data that is in the heap as it changes: of two kinds, of which
+// there may be very many. now is a number of things that take eachBytes.
+type heldCount struct {
+	now, before atomic.Int64
+	eachBytes   int64
+}
+
+// HeldBytes implements Holder.
+func (c *heldCount) HeldBytes() (counted, apart int64) { return c.now.Load() * c.eachBytes, 0 }
+
+// TakeHeldPeak implements Holder.
+func (c *heldCount) TakeHeldPeak() int64 {
+	now := c.now.Load()
+	return max(c.before.Swap(now), now) * c.eachBytes
+}
+
+// heapUse is the data that lives in Go's heap: what does, less what others hold. It
+// is known after each collection only; until the next, what was dropped is counted
+// off.
 type heapUse struct {
-	// live is what a collection found, and what counts until one finds something
-	// else by heapStep: without any cause in the data, what lives differs by some
-	// hundred kilobytes from one collection to the next, and keys would go for it.
-	live    atomic.Int64
-	objects atomic.Int64 // with what died since, and what is new
-	cycles  atomic.Uint64
-	evicted atomic.Int64
-	readAt  atomic.Int64 // Unix nanoseconds
+	holders []Holder
+	// collecting says that a collection was asked for and reads the figures.
+	collecting atomic.Bool
+	// live is what counts, most what the last collection may have found.
+	live, most atomic.Int64
+	freed      atomic.Int64 // since the last collection, about
+	objects    atomic.Int64 // with what died since the last collection, and what is new
+	readAt     atomic.Int64 // Unix nanoseconds
 	// nextAt is from when on a collection may be asked for again.
 	nextAt atomic.Int64
+
+	mu sync.Mutex // held while figures are read
+	// allocated is all that ever was, since of it what was after the reading before.
+	allocated, since int64
+	heldBytes        int64 // by others
+	cycles           uint64
 }
 
 const (
 	// heapUseAge is how old the figures may be: reading them costs microseconds.
 	heapUseAge = 100 * time.Millisecond
-	heapStep   = 1 << 20
+	// heapStep is by how much what a collection finds must differ from what counts:
+	// without any cause in the data, what lives differs by some hundred kilobytes
+	// from one collection to the next, and keys would go for it.
+	heapStep = 1 << 20
 	// heapBase is what the heap of a server without data or clients comes to. It is
 	// none of what maxmemory, which is small for some caches, leaves for the data.
 	heapBase = 6 << 20
 	// heapLeast counts for it: a limit of next to nothing is exceeded by an empty
 	// server, as by Redis, which takes about that much.
 	heapLeast = 1 << 20
-	// Collections are asked for once a second at most, and for a tenth of the time.
-	collectEvery = time.Second
+	// Collections are asked for ten times a second at most, and for a tenth of the
+	// time.
+	collectEvery = 100 * time.Millisecond
 	collectShare = 10
 )
 
 func (g *heapUse) bytes() int64 {
 	now := time.Now().UnixNano()
-	if last := g.readAt.Load(); now-last > int64(heapUseAge) && g.readAt.CompareAndSwap(last, now) {
+	if last := g.readAt.Load(); now-last > int64(heapUseAge) && !g.collecting.Load() && g.readAt.CompareAndSwap(last, now) {
 		g.read()
 	}
-	return heapLeast + max(0, g.live.Load()-g.evicted.Load()-heapBase)
+	return heapLeast + max(0, g.live.Load()-g.freed.Load()-heapBase)
 }
 
+// grownBytes is how much came since the last collection, garbage included, and may
+// be data.
+func (g *heapUse) grownBytes() int64 {
+	counted, apart := g.held()
+	return g.objects.Load() - counted - apart - max(heapBase, g.live.Load()-g.freed.Load())
+}
+
+func (g *heapUse) held() (counted, apart int64) {
+	for _, h := range g.holders {
+		c, a := h.HeldBytes()
+		counted, apart = counted+c, apart+a
+	}
+	return counted, apart
+}
+
+// read reads the figures, and takes what a collection found since the last reading.
 func (g *heapUse) read() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	sample := [...]metrics.Sample{
-		{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/cycles/total:gc-cycles"},
+		{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/allocs:bytes"},
+		{Name: "/gc/cycles/total:gc-cycles"},
 	}
 	metrics.Read(sample[:])
-	g.objects.Store(int64(sample[1].Value.Uint64()))
-	if cycles := sample[2].Value.Uint64(); g.cycles.Swap(cycles) != cycles {
-		g.settle(int64(sample[0].Value.Uint64()))
+	value := func(i int) int64 { return int64(sample[i].Value.Uint64()) }
+	g.objects.Store(value(1))
+	// A collection may have begun before the last reading.
+	since, before := value(2)-g.allocated, g.since
+	g.allocated, g.since = value(2), since
+	counted, apart := g.held()
+	heldBefore := g.heldBytes
+	g.heldBytes = counted + apart
+	if cycles := sample[3].Value.Uint64(); cycles != g.cycles {
+		g.cycles = cycles
+		// What others held when the collection looked, and what of the rest is
+		// garbage that was allocated meanwhile, is known within bounds.
+		found, peak := value(0), int64(0)
+		for _, h := range g.holders {
+			peak += h.TakeHeldPeak()
+		}
+		g.settle(found-peak-since-before, found-min(heldBefore, g.heldBytes))
 	}
 }
 
-// settle takes what a collection found: as it is where that differs from what counts,
-// less what was evicted since, by a step.
-func (g *heapUse) settle(found int64) {
-	expected := max(0, g.live.Load()-g.evicted.Swap(0))
-	if expected == 0 || found >= expected+heapStep || found <= expected-heapStep {
-		expected = found
+// settle takes what a collection found, between least and most: what counts, less
+// what was dropped since the last one, changes if it is a step from what can be.
+func (g *heapUse) settle(least, most int64) {
+	g.most.Store(most)
+	live := max(0, g.live.Load()-g.freed.Swap(0))
+	if least >= live+heapStep {
+		live = least
+	} else if most <= live-heapStep {
+		live = max(0, most)
 	}
-	g.live.Store(expected)
+	g.live.Store(live)
+}
+
+// uncertain says whether there may be more than counts.
+func (g *heapUse) uncertain() bool {
+	return g.most.Load() >= max(heapBase, g.live.Load())+heapStep
+}
+
+// Settle has the heap collected now, so that what was garbage until now does not
+// count.
+func (e *Engine) Settle() { e.evictor.heap.collect() }
+
+func (g *heapUse) collect() {
+	g.collecting.Store(true)
+	defer g.collecting.Store(false)
+	g.read()
+	g.read() // nothing was allocated before, as this collection begins now
+	runtime.GC()
+	g.read()
 }
 
 // collectSoon has the heap collected in the background, unless that was done just
@@ -371,8 +511,7 @@ func (g *heapUse) collectSoon() {
 		return
 	}
 	go func() {
-		runtime.GC()
-		g.read()
+		g.collect()
 		pause := max(collectEvery, collectShare*time.Since(began))
 		g.nextAt.Store(began.Add(pause).UnixNano())
 	}()

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"testing"
 
 	"reminis/engine/memory"
@@ -101,19 +102,23 @@ func TestEvictionByPolicy(t *testing.T) {
 func TestHeapCountsInSteps(t *testing.T) {
 	var g heapUse
 	g.readAt.Store(math.MaxInt64)
-	for i, test := range []struct{ evicted, found, want int64 }{
-		{0, heapBase - 100, 0},
-		{0, heapBase + heapStep/2, 0},
-		{0, heapBase + 10*heapStep, 10 * heapStep},
-		{0, heapBase + 10*heapStep + heapStep/2, 10 * heapStep},
-		{0, heapBase + 10*heapStep - heapStep/2, 10 * heapStep},
-		// What was evicted is gone, although the collection does not show all of it.
-		{3 * heapStep, heapBase + 7*heapStep + heapStep/2, 7 * heapStep},
-		{heapStep, heapBase + 7*heapStep, 7 * heapStep},
-		{0, 0, 0},
+	for i, test := range []struct{ freed, most, unsure, want int64 }{
+		{0, heapBase - 100, 0, 0},
+		{0, heapBase + heapStep/2, 0, 0},
+		{0, heapBase + 10*heapStep, 0, 10 * heapStep},
+		{0, heapBase + 10*heapStep + heapStep/2, 0, 10 * heapStep},
+		{0, heapBase + 10*heapStep - heapStep/2, 0, 10 * heapStep},
+		// What was dropped is gone, although the collection does not show all of it.
+		{3 * heapStep, heapBase + 7*heapStep + heapStep/2, 0, 7 * heapStep},
+		{heapStep, heapBase + 7*heapStep, 0, 7 * heapStep},
+		// More does not count as far as it may be garbage; less counts anyway.
+		{0, heapBase + 20*heapStep, 20 * heapStep, 7 * heapStep},
+		{0, heapBase + 20*heapStep, 4 * heapStep, 16 * heapStep},
+		{0, heapBase + 2*heapStep, 30 * heapStep, 2 * heapStep},
+		{0, 0, 0, 0},
 	} {
-		g.evicted.Store(test.evicted)
-		g.settle(test.found)
+		g.freed.Store(test.freed)
+		g.settle(test.most-test.unsure, test.most)
 		if got := g.bytes(); got != heapLeast+test.want {
 			t.Errorf("step %d: %d, want %d", i, got, heapLeast+test.want)
 		}
@@ -185,4 +190,72 @@ func recordOf(t *testing.T, e *Engine, n int, kind memory.Kind) memory.Key {
 		t.Fatal(err)
 	}
 	return key
+}
+
+// What is data and lives in the heap counts as it comes and goes, without a collection.
+func TestHeapDataCountsAtOnce(t *testing.T) {
+	clock := &fakeClock{ms: evictStartMs}
+	e := evictingEngine(clock)
+	empty := e.dataBytes()
+	fill(e, clock, 1000, false)
+	for n := range 100 {
+		tx := e.Begin()
+		key := recordOf(t, e, n, memory.Session)
+		tx.LockRecords([][]byte{key.Text}, 0)
+		tx.PutRecord(key, &memory.Record{Value: []byte(`"value"`), Kind: memory.Session, Version: 1, Confidence: 1}, nil, Retention{Versions: 5})
+		tx.Commit()
+		tx.Done()
+	}
+	if have, want := e.evictor.deadlines.now.Load(), int64(600); have < 500 || have > want {
+		t.Errorf("%d deadlines are counted, want 500 and those of records, if any", have)
+	}
+	if have := e.owners.recordBytes.now.Load(); have < 100*recordBytes {
+		t.Errorf("records count as %d bytes", have)
+	}
+	if err := e.Check(); err != nil {
+		t.Error(err)
+	}
+	tx := e.Begin()
+	tx.LockAll()
+	tx.Flush(0)
+	tx.Commit()
+	tx.Done()
+	for e.evictor.dropping.Load() > 0 {
+		runtime.Gosched()
+	}
+	if have := e.dataBytes() - empty; have > 64<<10 {
+		t.Errorf("%d bytes are left of a database that was flushed", have)
+	}
+	if d, r := e.evictor.deadlines.now.Load(), e.owners.recordBytes.now.Load(); d != 0 || r != 0 {
+		t.Errorf("%d deadlines and %d bytes of records are left", d, r)
+	}
+}
+
+// While a flushed database is being dropped nobody can tell what is left, so nothing
+// is refused or evicted for it.
+func TestNothingIsRefusedWhileAFlushIsUnderWay(t *testing.T) {
+	clock := &fakeClock{ms: evictStartMs}
+	e := evictingEngine(clock)
+	fill(e, clock, 100, false)
+	e.Limits.MaxMemory.Store(1)
+	e.evictor.dropping.Add(1)
+	if !e.MakeRoom() {
+		t.Error("refused")
+	}
+	e.evictor.dropping.Add(-1)
+	if e.MakeRoom() {
+		t.Error("not refused")
+	}
+}
+
+// What others hold does not count as data, whatever a collection finds of it.
+func TestHeldBytesAreNoData(t *testing.T) {
+	e := evictingEngine(&fakeClock{ms: evictStartMs})
+	held := &heldCount{eachBytes: 1}
+	e.CountHeld(held)
+	before, data := e.UsedBytes(), e.dataBytes()
+	held.now.Add(10 << 20)
+	if grown := e.UsedBytes() - before; grown != 10<<20 || e.dataBytes() != data {
+		t.Errorf("10 MB that are held count as %d, the data grew by %d", grown, e.dataBytes()-data)
+	}
 }

@@ -50,7 +50,25 @@ type deadlines struct {
 	entries int
 	// swept is the item that sweep looked at last.
 	swept deadline
+	// everywhere counts the items of all keyspaces.
+	everywhere *atomic.Int64
 }
+
+func (d *deadlines) add(at deadline) {
+	if _, there := d.tree.Set(at); !there {
+		d.everywhere.Add(1)
+	}
+}
+
+func (d *deadlines) remove(at deadline) (there bool) {
+	if _, there = d.tree.Delete(at); there {
+		d.everywhere.Add(-1)
+	}
+	return there
+}
+
+// drop leaves the order to the collector.
+func (d *deadlines) drop() { d.everywhere.Add(-int64(d.tree.Len())) }
 
 func (d deadline) before(other deadline) bool {
 	return d.ms < other.ms || d.ms == other.ms && d.hash < other.hash
@@ -59,8 +77,8 @@ func (d deadline) before(other deadline) bool {
 // covers says whether the item may be that of an entry, which has its hash.
 func (d deadline) covers(x table.Entry) bool { return x.DeadlineMs() >= d.ms }
 
-func newDeadlines() deadlines {
-	return deadlines{tree: btree.NewBTreeGOptions(deadline.before, btree.Options{NoLocks: true})}
+func newDeadlines(everywhere *atomic.Int64) deadlines {
+	return deadlines{everywhere: everywhere, tree: btree.NewBTreeGOptions(deadline.before, btree.Options{NoLocks: true})}
 }
 
 // moveDeadline keeps the order in step with an entry whose deadline changes; 0
@@ -77,12 +95,12 @@ func (ks *keyspace) moveDeadline(hash uint64, fromMs, toMs int64) {
 		return
 	}
 	if toMs != 0 {
-		d.tree.Set(deadline{toMs, hash})
+		d.add(deadline{toMs, hash})
 	}
 	if fromMs == 0 {
 		return
 	}
-	if _, there := d.tree.Delete(deadline{fromMs, hash}); !there {
+	if !d.remove(deadline{fromMs, hash}) {
 		ks.sweep()
 	}
 }
@@ -90,10 +108,10 @@ func (ks *keyspace) moveDeadline(hash uint64, fromMs, toMs int64) {
 // settle puts an item where it belongs: to the deadlines that entries with its hash
 // have by now, or nowhere.
 func (ks *keyspace) settle(at deadline) {
-	ks.deadlines.tree.Delete(at)
+	ks.deadlines.remove(at)
 	ks.keys.GetHash(at.hash, func(x table.Entry) bool {
 		if at.covers(x) {
-			ks.deadlines.tree.Set(deadline{x.DeadlineMs(), at.hash})
+			ks.deadlines.add(deadline{x.DeadlineMs(), at.hash})
 		}
 		return false
 	})

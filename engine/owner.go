@@ -94,9 +94,13 @@ type Owner struct {
 	// untidy says that trees changed since they were tidied.
 	untidy bool
 	// tally counts the records.
-	tally    recordTally
-	sessions sessionIndex
-	facets   facetMap
+	tally recordTally
+	// sizeBytes is about what the records take but for the index, and everywhere what
+	// those of all owners do; nil in a copy.
+	sizeBytes  int64
+	everywhere *atomic.Int64
+	sessions   sessionIndex
+	facets     facetMap
 
 	// The audit chain: its head, the sequence of the last batch that added to
 	// it, and its time, which never decreases.
@@ -239,6 +243,10 @@ func (o *Owner) clear() {
 	o.columns = &columnPlace{}
 	o.docs, o.pinned = btree.Map[uint64, item]{}, btree.Map[uint64, item]{}
 	o.tally = recordTally{}
+	if o.everywhere != nil {
+		o.everywhere.Add(-o.sizeBytes)
+		o.sizeBytes = 0
+	}
 	o.sessions = sessionIndex{lastMs: o.sessions.lastMs}
 }
 
@@ -283,6 +291,7 @@ type owners struct {
 	// pendingBytes is what pending changes take; archiveAsked says that the archive
 	// was asked to take them over.
 	pendingBytes atomic.Int64
+	recordBytes  heldCount
 	archiveAsked atomic.Bool
 	// lastSeq is the last batch that changed any owner: later changes of an owner
 	// whose lock is held come after it.
@@ -336,6 +345,7 @@ func (o *owners) clear() {
 	o.rules.Store(nil)
 	o.made.Store(0)
 	o.pendingBytes.Store(0)
+	o.recordBytes.now.Store(0)
 }
 
 // Spaces takes the mapping of databases to spaces from the store.
@@ -397,7 +407,7 @@ func (o *owners) ensure(space uint32, name []byte) *Owner {
 	if owner := in.byName[string(name)]; owner != nil {
 		return owner
 	}
-	owner := &Owner{space: space, name: string(name)}
+	owner := &Owner{space: space, name: string(name), everywhere: &o.recordBytes.now}
 	owner.clear()
 	in.byName[owner.name] = owner
 	in.sorted.Set(owner.name, owner)

@@ -258,6 +258,13 @@ func (o *Owner) bound(e *Engine) {
 // fast as it can spent half of its processor time on checkpoints.
 const pendingBytesMax = 128 << 20
 
+// With maxmemory it is that share of it, but not less than pendingBytesLeast: changes
+// come on top of what maxmemory bounds.
+const (
+	pendingShare      = 4
+	pendingBytesLeast = 8 << 20
+)
+
 // PendingBytes is how much memory the changes take that the archive may not have.
 func (e *Engine) PendingBytes() int64 { return e.owners.pendingBytes.Load() }
 
@@ -268,7 +275,11 @@ func (e *Engine) OnPending(ask func()) { e.onPending = ask }
 // askArchive asks the archive once, until it has taken some over: where it cannot,
 // its own time is soon enough.
 func (e *Engine) askArchive() {
-	if e.onPending != nil && e.owners.pendingBytes.Load() > pendingBytesMax && e.owners.archiveAsked.CompareAndSwap(false, true) {
+	most := int64(pendingBytesMax)
+	if limit := e.Limits.MaxMemory.Load(); limit > 0 {
+		most = min(most, max(limit/pendingShare, pendingBytesLeast))
+	}
+	if e.onPending != nil && e.owners.pendingBytes.Load() > most && e.owners.archiveAsked.CompareAndSwap(false, true) {
 		e.onPending()
 	}
 }

@@ -78,10 +78,10 @@ func (tx *Tx) replaceEntry(db int, key []byte, it item) bool {
 }
 
 // release gives back what an entry has outside of its table.
-func (ks *keyspace) release(x table.Entry) {
+func (tx *Tx) release(ks *keyspace, x table.Entry) {
 	switch {
 	case holdsObject(x.Kind()):
-		ks.objects.take(objectRef(x.Value())).drop()
+		tx.dropObject(ks, x)
 	case x.Kind() == kindMemory:
 		ks.records.drop(x)
 	}

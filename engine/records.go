@@ -489,11 +489,18 @@ func (o *Owner) unlist(it item) {
 // another; nil: none.
 func (o *Owner) count(it, old item) {
 	o.untidy = true
+	moved := int64(0)
 	if old != nil {
 		o.tally.count(old, -1)
+		moved -= recordBytes + int64(len(old))
 	}
 	if it != nil {
 		o.tally.count(it, 1)
+		moved += recordBytes + int64(len(it))
+	}
+	if o.everywhere != nil {
+		o.sizeBytes += moved
+		o.everywhere.Add(moved)
 	}
 	o.sessions.count(o.name, it, old)
 }

@@ -63,16 +63,20 @@ func (s *streamObject) drop() {
 	}
 }
 
-// sizeBytes counts pending entries as they are, without what their trees leave
-// free.
 func (s *streamObject) sizeBytes() int64 {
-	const blockBytes = 32
-	size := int64(cap(s.open)) + int64(cap(s.index))*blockBytes
+	size := s.heapBytes()
 	if s.sealed != nil {
 		stats := s.sealed.Stats()
 		size += stats.BlockBytes + stats.BucketBytes
 	}
-	return size + s.groups.sizeBytes()
+	return size
+}
+
+// heapBytes counts pending entries as they are, without what their trees leave
+// free.
+func (s *streamObject) heapBytes() int64 {
+	const blockBytes = 32
+	return int64(cap(s.open)) + int64(cap(s.index))*blockBytes + s.groups.sizeBytes()
 }
 
 func (s *streamObject) clone(e *Engine) object {

@@ -42,3 +42,21 @@ func (tx *Tx) UsageBytes(key []byte) (sizeBytes int64, ok bool) {
 	}
 	return sizeBytes, true
 }
+
+// heapBytes is about how much of a keyspace is in Go's heap, without deadlines.
+func (ks *keyspace) heapBytes() (sizeBytes int64) {
+	for _, x := range ks.objects.all {
+		if x != nil {
+			sizeBytes += objectHeapBytes(x)
+		}
+	}
+	return sizeBytes
+}
+
+// objectHeapBytes is about how much of an object is.
+func objectHeapBytes(x object) int64 {
+	if s, ok := x.(*streamObject); ok {
+		return objectBytes + s.heapBytes()
+	}
+	return objectBytes
+}

@@ -289,9 +289,11 @@ func verifyBatch(r effect.Reader) error {
 }
 
 // replay hands the batches from < seq ≤ to of the segments to visit, in order.
-// It returns a CorruptError when one of them is not there.
-func replay(fs vfs.FS, segments []segmentInfo, from, to uint64, visit func(*effect.Reader) error) error {
+// It returns a CorruptError when one of them is not there. held counts what it reads
+// into.
+func replay(fs vfs.FS, segments []segmentInfo, from, to uint64, held *heldGauge, visit func(*effect.Reader) error) error {
 	var buf []byte
+	defer func() { held.add(-int64(cap(buf))) }()
 	next := from + 1
 	for i, s := range segments {
 		limit := to + 1
@@ -301,11 +303,14 @@ func replay(fs vfs.FS, segments []segmentInfo, from, to uint64, visit func(*effe
 		if next >= limit || next > to {
 			continue
 		}
+		expected := max(0, s.sizeBytes-int64(cap(buf)))
+		held.add(expected) // before it is there, so that it is never found uncounted
 		data, err := readSegment(fs, s.path, s.sizeBytes, buf)
+		held.add(int64(cap(data)-cap(buf)) - expected)
+		buf = data
 		if err != nil {
 			return err
 		}
-		buf = data
 		if err := replaySegment(data, s.path, next, limit, visit); err != nil {
 			return err
 		}

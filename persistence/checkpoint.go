@@ -69,6 +69,12 @@ func (s *Store) round(target uint64) error {
 	startedAt := time.Now()
 	written := s.journal.writer.writtenBytes.Load()
 	f := newFollower(s.rows, s.known, s.state)
+	folded := int64(0)
+	note := func(held int64) {
+		s.folded.add(held - folded)
+		folded = held
+	}
+	defer note(0)
 	err := s.journal.replay(s.state.seq, target, func(r *effect.Reader) error {
 		erasing := erases(*r)
 		if erasing && r.Seq > s.state.seq+1 {
@@ -77,6 +83,7 @@ func (s *Store) round(target uint64) error {
 		if err := f.apply(r); err != nil {
 			return err
 		}
+		note(f.heldBytes())
 		if erasing || f.memoryBytes() > s.options.CheckpointBytes*3/4 {
 			return errRoundFull
 		}
@@ -88,6 +95,7 @@ func (s *Store) round(target uint64) error {
 	if err := s.enoughSpace(f.sizeBytes); err != nil {
 		return err
 	}
+	note(f.heldBytes() + f.sortBytes())
 	paths, err := s.writeTables(f)
 	if err != nil {
 		return err
@@ -132,10 +140,23 @@ func (s *Store) enoughSpace(needBytes int64) error {
 	return nil
 }
 
+// What a row, and a place for it, take in the overlay.
+const overlayRowBytes, overlaySlotBytes = 48, 8
+
 // memoryBytes is about what the overlay uses.
 func (o *overlay) memoryBytes() int64 {
-	const rowBytes, slotBytes = 48, 8
-	return o.sizeBytes + int64(len(o.rows))*rowBytes + int64(len(o.slots))*slotBytes
+	return o.sizeBytes + int64(len(o.rows))*overlayRowBytes + int64(len(o.slots))*overlaySlotBytes
+}
+
+// heldBytes is what it holds, room that is not used yet included.
+func (o *overlay) heldBytes() int64 {
+	return int64(len(o.blocks))*arenaBlockBytes + int64(cap(o.rows))*overlayRowBytes + int64(len(o.slots))*overlaySlotBytes
+}
+
+// sortBytes is what sorted takes.
+func (o *overlay) sortBytes() int64 {
+	const itemBytes, numberBytes = 16, 4
+	return int64(len(o.rows)) * (itemBytes + numberBytes)
 }
 
 // writeTables writes the rows of a round, in order, into tables.

@@ -75,6 +75,7 @@ type journal struct {
 	syncWanted atomic.Bool   // the background loop is to sync at once
 	syncs      atomic.Uint64
 	lastError  atomic.Pointer[error]
+	reading    heldGauge // by replay
 
 	kick chan struct{} // wakes the background loop
 	quit chan struct{}

@@ -147,7 +147,7 @@ func (j *journal) replay(from, to uint64, visit func(*effect.Reader) error) erro
 	j.ioMu.Lock()
 	segments := j.writer.snapshot()
 	j.ioMu.Unlock()
-	return replay(j.writer.fs, segments, from, to, visit)
+	return replay(j.writer.fs, segments, from, to, &j.reading, visit)
 }
 
 // bytesAfter is the size of the segments that hold batches after seq.

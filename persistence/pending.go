@@ -2,6 +2,7 @@ package persistence
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"reminis/engine/effect"
 )
@@ -35,6 +36,8 @@ type frameRef struct {
 	sealed   bool  // checksums are filled in
 }
 
+const frameRefBytes = 56
+
 // A chunk holds whole frames, the last of which may be open to more batches.
 type chunk struct {
 	buf     []byte
@@ -42,6 +45,10 @@ type chunk struct {
 	open    bool // the last frame takes more batches
 	written int  // how many frames are in the file
 	durable int  // how many frames are durable; ≤ written
+}
+
+func (c *chunk) heldBytes() int64 {
+	return int64(cap(c.buf)) + int64(cap(c.frames))*frameRefBytes
 }
 
 // pending is the queue of chunks, oldest first.
@@ -56,6 +63,8 @@ type pending struct {
 
 	retainedBytes  int64 // in frames that are not durable
 	unwrittenBytes int64 // in frames that are not in the file
+
+	held heldGauge // chunks, free ones too
 }
 
 // add appends the batch and gives it the next sequence.
@@ -67,9 +76,13 @@ func (p *pending) add(b *effect.Batch) (seq uint64, timeMs int64) {
 	c := p.room(frameHeaderBytes + recordCRCBytes + binary.MaxVarintLen64 + size)
 	before := len(c.buf)
 	if !c.open {
+		known := c.heldBytes()
 		c.frames = append(c.frames, frameRef{at: before, firstSeq: seq, timeMs: p.timeMs})
 		c.buf = c.buf[:before+frameHeaderBytes]
 		c.open = true
+		if held := c.heldBytes(); held != known {
+			p.held.add(held - known)
+		}
 	}
 	c.buf = c.buf[:len(c.buf)+recordCRCBytes]
 	c.buf = binary.AppendUvarint(c.buf, uint64(size))
@@ -100,11 +113,14 @@ func (p *pending) room(need int) *chunk {
 func (p *pending) take(need int) *chunk {
 	if n := len(p.free); n > 0 && need <= chunkBytes {
 		c := p.free[n-1]
+		p.free[n-1] = nil
 		p.free = p.free[:n-1]
 		p.spare = min(p.spare, n-1)
 		return c
 	}
-	return &chunk{buf: make([]byte, 0, max(need, chunkBytes))}
+	c := &chunk{buf: make([]byte, 0, max(need, chunkBytes))}
+	p.held.add(c.heldBytes())
+	return c
 }
 
 // nextFrame closes and returns the oldest frame that is not in the file, and
@@ -147,9 +163,11 @@ func (p *pending) release(seq uint64) {
 		c.open, c.written, c.durable = false, 0, 0
 		if cap(c.buf) == chunkBytes && len(p.free) < chunksKept {
 			p.free = append(p.free, c)
+		} else {
+			p.held.add(-c.heldBytes())
 		}
 	}
-	p.chunks = append(p.chunks[:0], p.chunks[drop:]...)
+	p.chunks = slices.Delete(p.chunks, 0, drop)
 }
 
 // trim gives back the chunks that nothing needed since it was last called. A journal
@@ -157,6 +175,9 @@ func (p *pending) release(seq uint64) {
 func (p *pending) trim() {
 	if unused := p.spare - chunksIdle; unused > 0 {
 		left := len(p.free) - unused
+		for _, c := range p.free[left:] {
+			p.held.add(-c.heldBytes())
+		}
 		clear(p.free[left:])
 		p.free = p.free[:left]
 	}

@@ -45,4 +45,19 @@ func TestTrim(t *testing.T) {
 	if n := held(); n > chunksIdle+1 {
 		t.Errorf("%d chunks are kept where one is needed", n)
 	}
+	// Nothing refers to the others, and what is counted is what is there.
+	counted := int64(0)
+	for _, list := range [][]*chunk{p.free, p.chunks} {
+		for i, c := range list[:cap(list)] {
+			switch {
+			case i < len(list):
+				counted += c.heldBytes()
+			case c != nil:
+				t.Errorf("a chunk is gone and still referred to, at %d of %d", i, len(list))
+			}
+		}
+	}
+	if have := p.held.now.Load(); have != counted {
+		t.Errorf("%d bytes are held, %d are counted", counted, have)
+	}
 }

@@ -77,7 +77,7 @@ func Replay(fs vfs.FS, dir string, untilSeq uint64, into Restorer) (done Replaye
 	if err := r.run(rows, 1); err != nil {
 		return done, err
 	}
-	return done, replay(l.fs, found.segments, state.seq, untilSeq, into.Batch)
+	return done, replay(l.fs, found.segments, state.seq, untilSeq, new(heldGauge), into.Batch)
 }
 
 // replayHistory hands over the changes of each record up to a batch, in order,

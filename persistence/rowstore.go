@@ -35,6 +35,7 @@ const (
 // rowStore is the rows of the last checkpoint.
 type rowStore struct {
 	db     *pebble.DB
+	cache  *pebble.Cache // db's
 	logger Logger
 	tables sstable.WriterOptions // but for what tableOptions adds
 	// failed is set once Pebble could not write its manifest. It then holds
@@ -51,13 +52,12 @@ type rowStore struct {
 
 // openRows opens the rows in dir, which it makes when it is missing.
 func openRows(fs vfs.FS, dir string, readOnly bool, options Options) (*rowStore, error) {
-	r := &rowStore{logger: options.Logger, ended: make(chan struct{}), fs: fs, dir: dir, deleted: make(chan struct{}, 1)}
+	r := &rowStore{logger: options.Logger, cache: pebble.NewCache(options.CacheBytes), ended: make(chan struct{}), fs: fs, dir: dir, deleted: make(chan struct{}, 1)}
 	r.plain.Store(options.Uncompressed)
 	fs = rowFS{fs, r}
-	cache := pebble.NewCache(options.CacheBytes)
-	defer cache.Unref()
+	defer r.cache.Unref() // db has it
 	o := &pebble.Options{
-		FS: fs, Cache: cache, FormatMajorVersion: rowFormat, ReadOnly: readOnly,
+		FS: fs, Cache: r.cache, FormatMajorVersion: rowFormat, ReadOnly: readOnly,
 		Logger: &pebbleLog{r},
 		// Whoever reads damaged bytes gets an error; others go on.
 		EventListener: &pebble.EventListener{DataCorruption: func(info pebble.DataCorruptionInfo) {
@@ -98,6 +98,14 @@ func openRows(fs vfs.FS, dir string, readOnly bool, options Options) (*rowStore,
 		}
 	}
 	return r, nil
+}
+
+// cacheHeapBytes is what the cache takes of Go's heap.
+func (r *rowStore) cacheHeapBytes() int64 {
+	if !cacheInHeap {
+		return 0
+	}
+	return r.cache.Size()
 }
 
 // compression is that of tables which begin now.

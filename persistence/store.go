@@ -36,6 +36,7 @@ type Store struct {
 	// erasedSpans are the rows that were erased and not purged yet.
 	erasedSpans []span
 
+	folded     heldGauge // by the round that is being made
 	recovering progress
 	observerMu sync.Mutex
 	observer   []func(seq uint64)

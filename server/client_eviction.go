@@ -12,17 +12,25 @@ import (
 // A ledger counts what the open sessions hold, the largest found at once. Each
 // session is counted where its own figure moves, by its driver or by who pushes
 // to it, and only if it has moved by ledgerStepBytes: nobody ever adds all of
-// them up but a change of the limit. Without a limit nothing is counted.
+// them up but a change of what is limited. Where neither clients nor the whole
+// memory has a limit, nothing is counted.
 //
 // Its lock is the innermost: nothing is called with it held.
 type ledger struct {
 	// limit is maxmemory-clients in bytes, 0 for none.
 	limit atomic.Int64
+	// counts says that something is limited.
+	counts atomic.Bool
 	// evicted counts those that had to go.
 	evicted atomic.Int64
 
-	mu    sync.Mutex
-	total int64
+	// total is what all hold, pooled what the loops' pools keep for them, and peak
+	// the most that both were together since that was asked last.
+	total, pooled, peak atomic.Int64
+	// mailed is, of total, what was pushed and no driver has taken yet.
+	mailed atomic.Int64
+
+	mu sync.Mutex
 	// buckets are the sessions that may be evicted, by the length of their figure
 	// in bits, in order of arrival.
 	buckets [bucketCount]bucket
@@ -40,6 +48,8 @@ type bucket struct{ first, last *session }
 // spared are also read without.
 type entry struct {
 	counted atomic.Int64
+	// mailed is how much of it was pushed and not taken.
+	mailed atomic.Int64
 	// spared says that the session counts and is in no bucket.
 	spared         atomic.Bool
 	bucket         int
@@ -49,11 +59,11 @@ type entry struct {
 
 // note counts the session anew if its figure has moved, and evicts what must go.
 func (l *ledger) note(s *session) {
-	if l.limit.Load() == 0 {
+	if !l.counts.Load() {
 		return
 	}
-	moved := s.info.holdings.bytes() - s.entry.counted.Load()
-	if moved < ledgerStepBytes && moved > -ledgerStepBytes && s.spared() == s.entry.spared.Load() {
+	h, e := &s.info.holdings, &s.entry
+	if !moved(h.bytes(), e.counted.Load()) && !moved(h.pushed.Load(), e.mailed.Load()) && s.spared() == e.spared.Load() {
 		return
 	}
 	l.mu.Lock()
@@ -61,6 +71,11 @@ func (l *ledger) note(s *session) {
 	chosen := l.choose()
 	l.mu.Unlock()
 	s.server.evict(chosen)
+}
+
+// moved says whether a figure is to be counted anew.
+func moved(now, counted int64) bool {
+	return now-counted >= ledgerStepBytes || counted-now >= ledgerStepBytes
 }
 
 // spared says whether the session is never evicted.
@@ -71,11 +86,15 @@ func (s *session) spared() bool {
 // count takes the session's figure over. The lock is held.
 func (l *ledger) count(s *session) {
 	e := &s.entry
-	if e.closed || l.limit.Load() == 0 {
+	if e.closed || !l.counts.Load() {
 		return
 	}
 	held, spared := s.info.holdings.bytes(), s.spared()
-	l.total += held - e.counted.Load()
+	pushed := s.info.holdings.pushed.Load()
+	l.total.Add(held - e.counted.Load())
+	l.mailed.Add(pushed - e.mailed.Load())
+	e.mailed.Store(pushed)
+	l.notePeak()
 	e.counted.Store(held)
 	e.spared.Store(spared)
 	at := bits.Len64(uint64(held)) - 1
@@ -102,7 +121,7 @@ func (l *ledger) choose() (chosen verdict) {
 		return chosen
 	}
 	at := len(l.buckets) - 1
-	for l.total > limit && at >= 0 {
+	for l.total.Load() > limit && at >= 0 {
 		s := l.buckets[at].first
 		if s == nil {
 			at--
@@ -111,9 +130,26 @@ func (l *ledger) choose() (chosen verdict) {
 		l.forget(s)
 		chosen.victims = append(chosen.victims, s)
 	}
-	short := l.total > limit
+	short := l.total.Load() > limit
 	chosen.short, l.short = short && !l.short, short
 	return chosen
+}
+
+// notePeak keeps the peak. The lock is held.
+func (l *ledger) notePeak() {
+	l.peak.Store(max(l.peak.Load(), l.total.Load()+l.pooled.Load()))
+}
+
+// notePool notes that a pool which was noted with so many bytes keeps others now.
+func (l *ledger) notePool(noted *int, keptBytes int) {
+	if *noted == keptBytes || !l.counts.Load() {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pooled.Add(int64(keptBytes - *noted))
+	l.notePeak()
+	*noted = keptBytes
 }
 
 // remove takes a session that ends out of the ledger.
@@ -125,29 +161,33 @@ func (l *ledger) remove(s *session) {
 
 // forget is remove with the lock held.
 func (l *ledger) forget(s *session) {
+	l.uncount(s)
+	s.entry.closed = true
+}
+
+// uncount takes the session's figure out. The lock is held.
+func (l *ledger) uncount(s *session) {
 	e := &s.entry
-	l.total -= e.counted.Swap(0)
+	l.total.Add(-e.counted.Swap(0))
+	l.mailed.Add(-e.mailed.Swap(0))
 	if e.listed {
 		l.buckets[e.bucket].remove(s)
 	}
-	e.closed = true
 }
 
-// setLimit changes the limit and counts all that are open anew.
-func (l *ledger) setLimit(limit int64, open []Client) verdict {
+// setLimit changes the limit, and whether there is anything to count for; it counts
+// all that are open anew.
+func (l *ledger) setLimit(limit int64, counts bool, open []Client) verdict {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.limit.Store(limit)
+	l.counts.Store(counts)
 	for _, c := range open {
-		if limit > 0 {
+		if counts {
 			l.count(c.session)
-			continue
+		} else {
+			l.uncount(c.session)
 		}
-		e := &c.session.entry
-		if e.listed {
-			l.buckets[e.bucket].remove(c.session)
-		}
-		l.total -= e.counted.Swap(0)
 	}
 	return l.choose()
 }
@@ -193,9 +233,28 @@ func (s *Server) evict(chosen verdict) {
 	}
 }
 
+// HeldBytes is what all clients hold, to ledgerStepBytes for each, and what is kept
+// for them. What was pushed to them counts once they do not take it: Redis, which
+// sends at once, would not have it either, and keys would go because clients are told
+// of keys that went.
+func (s *Server) HeldBytes() (counted, apart int64) {
+	mailed := s.ledger.mailed.Load()
+	return s.ledger.total.Load() - mailed, s.ledger.pooled.Load() + mailed
+}
+
+// TakeHeldPeak is the most that both were together since it was asked last.
+func (s *Server) TakeHeldPeak() int64 {
+	l := &s.ledger
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.total.Load() + l.pooled.Load()
+	return max(l.peak.Swap(now), now)
+}
+
 // LimitClients has what clients hold together stay below maxmemory-clients.
 func (s *Server) LimitClients(settings *Settings) {
-	s.evict(s.ledger.setLimit(settings.clientsLimit(), s.clients.List()))
+	limit := settings.clientsLimit()
+	s.evict(s.ledger.setLimit(limit, limit > 0 || settings.MaxMemoryBytes > 0, s.clients.List()))
 }
 
 // clientsLimit is maxmemory-clients in bytes, 0 for none. As in Redis, a share

@@ -25,6 +25,7 @@ func ledgerSessions(held ...int64) (*Server, []*session) {
 		s := &session{server: server, driver: deafDriver{}, executor: echoExecutor{}}
 		s.info.holdings.input.Store(max(0, held[i]-sessionBytes))
 		server.clients.add(s, len(held))
+		server.ledger.note(s)
 		sessions[i] = s
 	}
 	return server, sessions
@@ -35,7 +36,7 @@ type deafDriver struct{}
 func (deafDriver) deliver(*session) {}
 func (deafDriver) aside(run func()) { run() }
 
-func (s *Server) limitTo(limit int64) { s.evict(s.ledger.setLimit(limit, s.clients.List())) }
+func (s *Server) limitTo(limit int64) { s.evict(s.ledger.setLimit(limit, limit > 0, s.clients.List())) }
 
 func openIDs(s *Server) (ids []int64) {
 	for _, c := range s.clients.List() {
@@ -50,6 +51,7 @@ func TestEvictionOrder(t *testing.T) {
 	const kb, mb = 1 << 10, 1 << 20
 	server, sessions := ledgerSessions(100*kb, 3*mb, 1*mb, 100*kb, 3*mb, 5*kb, 1*mb)
 	sessions[5].info.set(FlagNoEvict, true)
+	server.ledger.note(sessions[5])
 	for _, step := range []struct {
 		limit int64
 		left  []int64
@@ -116,8 +118,8 @@ func TestLedgerSum(t *testing.T) {
 				listed--
 			}
 		}
-		if sum != l.total || listed != 0 || l.limit.Load() > 0 && l.total > l.limit.Load() && slices.ContainsFunc(l.buckets[:], func(b bucket) bool { return b.first != nil }) {
-			t.Fatalf("seed %d, round %d: counted %d, the sum says %d of %d; %d in no bucket", seed, round, sum, l.total, l.limit.Load(), listed)
+		if sum != l.total.Load() || listed != 0 || l.limit.Load() > 0 && l.total.Load() > l.limit.Load() && slices.ContainsFunc(l.buckets[:], func(b bucket) bool { return b.first != nil }) {
+			t.Fatalf("seed %d, round %d: counted %d, the sum says %d of %d; %d in no bucket", seed, round, sum, l.total.Load(), l.limit.Load(), listed)
 		}
 	}
 }
@@ -162,7 +164,7 @@ func TestSlowClientsTogether(t *testing.T) {
 			}
 			l := &r.server.ledger
 			l.mu.Lock()
-			total := l.total
+			total := l.total.Load()
 			l.mu.Unlock()
 			if total > limit {
 				r.Fatalf("seed %d, round %d: %d bytes are held, the limit is %d", seed, round, total, limit)

@@ -16,6 +16,8 @@ type holdings struct {
 	// for replies, mail room for what was pushed and not taken yet, driver what
 	// the connection's own goroutine holds for it.
 	input, output, mail, driver atomic.Int64
+	// pushed is the part of mail that the driver has not taken yet.
+	pushed atomic.Int64
 	// state is what the executor holds between commands: queued commands,
 	// watches, subscriptions.
 	state atomic.Int64

@@ -133,6 +133,10 @@ const (
 	// is known to within that.
 	ledgerStepBytes = 1 << 10
 
+	// lentLeastBytes is the least buffer of replies that is looked at before they are
+	// written.
+	lentLeastBytes = 64 << 10
+
 	// clientsLimitLeastBytes is the least limit of maxmemory-clients.
 	clientsLimitLeastBytes = 128 << 10
 

@@ -51,9 +51,12 @@ type loop struct {
 	used     int
 	group    group
 	pool     pool
-	pass     Pass
-	nowMs    int64
-	stopping bool
+	// lent is what large replies of this pass take until they are written, pooled
+	// what the ledger knows of them and of the pool.
+	lent, pooled int
+	pass         Pass
+	nowMs        int64
+	stopping     bool
 	// notifying says that the gate will wake the loop.
 	notifying bool
 	// executed says that commands ran in this pass.
@@ -193,6 +196,8 @@ func (l *loop) run() {
 		}
 		l.work()
 		l.settle()
+		l.lent = 0
+		l.server.ledger.notePool(&l.pooled, l.pool.keptBytes)
 		l.since.Store(0)
 		busy = n > 0 || len(l.ready) > 0
 		if l.stopping && l.count == 0 {
@@ -529,6 +534,12 @@ func (l *loop) execute() {
 				continue
 			}
 			l.flushing = append(l.flushing, s)
+			if room := cap(s.out); room >= lentLeastBytes {
+				l.lent += room
+			}
+		}
+		if l.lent > 0 {
+			l.server.ledger.notePool(&l.pooled, l.pool.keptBytes+l.lent)
 		}
 		g.clear()
 	}

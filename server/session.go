@@ -211,6 +211,7 @@ func (s *session) TakePushed(out []byte) []byte {
 // measure publishes what the mail holds. Its lock is held.
 func (m *mail) measure(s *session) {
 	keep(&s.info.holdings.mail, int64(cap(m.pushed)+cap(m.room)))
+	keep(&s.info.holdings.pushed, int64(cap(m.pushed)))
 }
 
 // shrinkRoom gives the room for pushes back when none has come since it was last

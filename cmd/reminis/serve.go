@@ -305,6 +305,11 @@ func (p *process) listen() error {
 		return err
 	}
 	p.server = s
+	holders := []engine.Holder{s}
+	if p.store != nil {
+		holders = append(holders, p.store)
+	}
+	p.engine.CountHeld(holders...)
 	server.Host(s, p.config, p.core, p.shutdown)
 	if err := server.OpenUsers(p.config, p.core); err != nil {
 		return errors.Join(err, s.Stop(context.Background()))
