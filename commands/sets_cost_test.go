@@ -35,13 +35,8 @@ func runner(line []string) func() {
 
 func TestLinesOfTwoKeysAllocateLittle(t *testing.T) {
 	for _, test := range ofTwoSets {
-		// The fewest of several runs: the race detector has pools drop what they keep.
-		run, fewest := runner(test.line), 1e9
-		for range 50 {
-			fewest = min(fewest, testing.AllocsPerRun(1, run))
-		}
-		if fewest > test.allocations {
-			t.Errorf("%v: %v allocations, at most %v expected", test.line, fewest, test.allocations)
+		if n := fewestAllocations(runner(test.line)); n > test.allocations {
+			t.Errorf("%v: %v allocations, at most %v expected", test.line, n, test.allocations)
 		}
 	}
 }

@@ -83,15 +83,18 @@ type object interface {
 	check() error
 }
 
-// objects numbers the objects of one keyspace.
-type objects struct {
-	all  []object
+// slots numbers things, for as long as they are there.
+type slots[T any] struct {
+	all  []T
 	free []uint32
 }
 
+// objects numbers the objects of one keyspace.
+type objects = slots[object]
+
 const objectRefBytes = 4
 
-func (o *objects) add(x object) uint32 {
+func (o *slots[T]) add(x T) uint32 {
 	if n := len(o.free); n > 0 {
 		i := o.free[n-1]
 		o.free = o.free[:n-1]
@@ -102,10 +105,11 @@ func (o *objects) add(x object) uint32 {
 	return uint32(len(o.all) - 1)
 }
 
-// take removes object i and returns it.
-func (o *objects) take(i uint32) object {
+// take removes thing i and returns it.
+func (o *slots[T]) take(i uint32) T {
+	var none T
 	x := o.all[i]
-	o.all[i] = nil
+	o.all[i] = none
 	o.free = append(o.free, i)
 	return x
 }

@@ -22,10 +22,7 @@ const recordPlaceBytes = 32
 
 // recordPlaces are the records of one keyspace. The value of a record's entry is the
 // number of its place.
-type recordPlaces struct {
-	all  []recordPlace
-	free []uint32
-}
+type recordPlaces struct{ slots[recordPlace] }
 
 const placeBytes = 4
 
@@ -33,21 +30,7 @@ func (r *recordPlaces) of(x table.Entry) *recordPlace {
 	return &r.all[binary.LittleEndian.Uint32(x.Value())]
 }
 
-func (r *recordPlaces) add(p recordPlace) uint32 {
-	if n := len(r.free); n > 0 {
-		number := r.free[n-1]
-		r.free = r.free[:n-1]
-		r.all[number] = p
-		return number
-	}
-	r.all = append(r.all, p)
-	return uint32(len(r.all) - 1)
-}
-
-func (r *recordPlaces) drop(x table.Entry) {
-	*r.of(x) = recordPlace{}
-	r.free = append(r.free, binary.LittleEndian.Uint32(x.Value()))
-}
+func (r *recordPlaces) drop(x table.Entry) { r.take(binary.LittleEndian.Uint32(x.Value())) }
 
 // putEntry makes the entry of a record's item, or gives it another.
 func (tx *Tx) putEntry(db int, x *effect.Effect, owner *Owner, it item) {
